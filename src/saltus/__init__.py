@@ -1,0 +1,35 @@
+"""Regression networks that choose their own size.
+
+The public names are loaded on first use, so that ``import saltus`` and the command line stay light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from saltus.bases import Radial
+    from saltus.regressors import AnnealedRegressor
+    from saltus.schedules import Constant, Geometric, Linear, Logarithmic
+
+__version__ = "0.1.0.dev0"
+
+__all__ = ["AnnealedRegressor", "Constant", "Geometric", "Linear", "Logarithmic", "Radial", "__version__"]
+
+_HOME = {
+    "AnnealedRegressor": "saltus.regressors",
+    "Radial": "saltus.bases",
+    "Constant": "saltus.schedules",
+    "Geometric": "saltus.schedules",
+    "Linear": "saltus.schedules",
+    "Logarithmic": "saltus.schedules",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'saltus' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

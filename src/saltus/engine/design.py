@@ -1,0 +1,209 @@
+"""From the user's data to the problem a chain works on: scaled, weighted, with its fixed part factored."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.bases import Basis
+from saltus.engine.chain import Target
+from saltus.metrics import metric_factor
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+# A column of the linear term that is nearer than this to the span of those before it, relative to its
+# spread, depends on them.
+DEPENDENT = 1e-10
+
+# Residuals smaller than this, relative to y, are rounding: a fit that good is exact, and no better than another.
+RESIDUAL_ROUNDING = 1e-13
+
+# A feature that varies less than this, relative to its size, is constant.
+CONSTANT = 8 * np.finfo(np.float64).eps
+
+# Squares and cubes of distances within these bounds neither overflow nor vanish.
+SMALLEST_DISTANCE, LARGEST_DISTANCE = 1e-50, 1e50
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where centres live: the range of the data, widened. Constant features have no place in it."""
+
+    lower: Floats  # (d,)
+    width: Floats  # (d,), 1 for a constant feature
+    varies: Bools  # (d,)
+
+    @classmethod
+    def around(cls, X: Floats, margin: float) -> "Box":
+        """Take the range of X (N, d), widened on each side by `margin` times itself."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        span = high - low
+        varies = span > CONSTANT * np.maximum(np.abs(low), np.abs(high))
+        lower = np.where(varies, low - margin * span, low)
+        return cls(lower, np.where(varies, span * (1 + 2 * margin), 1.0), varies)
+
+    def to_unit(self, X: Floats) -> Floats:
+        """Take X (N, d) to the unit cube, (N, d_varying)."""
+        return (X[:, self.varies] - self.lower[self.varies]) / self.width[self.varies]
+
+    def from_unit(self, U: Floats) -> Floats:
+        """Take points of the unit cube (N, d_varying) back to the user's units, (N, d)."""
+        X = np.tile(self.lower, (len(U), 1))
+        X[:, self.varies] += U * self.width[self.varies]
+        return X
+
+
+@dataclass(frozen=True)
+class FixedPart:
+    """The linear term: a constant and the independent ones of the features, each less its mean."""
+
+    means: Floats  # (d_varying,), of the features in the unit cube
+    kept: Ints  # the features in use, counted among those that vary
+    Q: Floats  # (N, m_fixed), orthonormal, rows times the root of their weight
+    R: Floats  # (m_fixed, m_fixed)
+
+    @classmethod
+    def factor(cls, U: Floats, weight: Floats) -> "FixedPart":
+        """Factor [1, U - means], leaving out columns that depend on those before them."""
+        root_weight = np.sqrt(weight)
+        means = np.average(U, axis=0, weights=weight)
+        columns = [root_weight, *((U - means) * root_weight[:, None]).T]
+        Q = np.empty((len(U), min(len(U), len(columns))), order="F")
+        R = np.zeros((Q.shape[1], Q.shape[1]))
+        kept: list[int] = []
+        rank = 0
+        for j, column in enumerate(columns):
+            length = np.linalg.norm(column)
+            share = np.zeros(rank)
+            for _ in range(2):
+                along = Q[:, :rank].T @ column
+                column = column - Q[:, :rank] @ along
+                share += along
+            rest = np.linalg.norm(column)
+            if rank == Q.shape[1] or rest <= DEPENDENT * length:
+                continue
+            Q[:, rank] = column / rest
+            R[:rank, rank] = share
+            R[rank, rank] = rest
+            rank += 1
+            if j > 0:
+                kept.append(j - 1)
+        return cls(means, np.array(kept, dtype=np.int64), Q[:, :rank], R[:rank, :rank])
+
+
+@dataclass(frozen=True)
+class OutputScale:
+    """Outputs are centred and scaled inside."""
+
+    mean: Floats  # (c,)
+    scale: Floats  # (c,)
+
+    @classmethod
+    def of(cls, Y: Floats, weight: Floats) -> "OutputScale":
+        """Take the weighted mean and standard deviation; a constant output has scale 1."""
+        mean = np.average(Y, axis=0, weights=weight)
+        # In two steps, so that the squares of a small spread do not vanish.
+        spread = np.abs(Y - mean).max(axis=0)
+        varies = spread > CONSTANT * np.abs(Y).max(axis=0)
+        spread = np.where(varies, spread, 1.0)
+        scale = spread * np.sqrt(np.average(((Y - mean) / spread) ** 2, axis=0, weights=weight))
+        return cls(mean, np.where(varies, scale, 1.0))
+
+
+@dataclass(frozen=True)
+class Design:
+    """The problem of one fit, shared by its chains."""
+
+    target: Target
+    box: Box
+    basis: Basis
+    metric_scale: float  # distances inside are the user's divided by this, where units do not matter
+    fixed: FixedPart
+    outputs: OutputScale
+    Y: Floats  # (N, c), scaled, rows times the root of their weight
+
+    @property
+    def k_max(self) -> int:
+        """The largest number of basis functions."""
+        return self.target.penalty.size - 1
+
+    @property
+    def log_posterior_shift(self) -> float:
+        """What takes log pi of the scaled outputs to log pi of the user's."""
+        return float(-self.target.n_total * np.log(self.outputs.scale).sum())
+
+    def columns(self, centers: Floats) -> Floats:
+        """Evaluate the basis functions at the rows: centers (k, d) of the unit cube -> (N, k). O(N d k)."""
+        X_metric, root_weight = self.target.X_metric, self.target.root_weight
+        Phi = np.empty((X_metric.shape[1], len(centers)))
+        for j, center in enumerate(centers @ self.target.to_metric.T):
+            Phi[:, j] = self.basis.profile(((X_metric - center[:, None]) ** 2).sum(axis=0))
+        return Phi * root_weight[:, None] if root_weight.size else Phi
+
+
+def make_design(
+    X: Floats,
+    Y: Floats,
+    weight: Floats,
+    *,
+    box: Box,
+    fixed: FixedPart,
+    basis: Basis,
+    metric: str | Floats,
+    penalty: Floats,
+) -> Design:
+    """Prepare X (N, d), Y (N, c), weight (N,) > 0 for the chains."""
+    U = box.to_unit(X)
+    to_metric = metric_factor(
+        metric if isinstance(metric, str) else metric[np.ix_(box.varies, box.varies)],
+        U,
+        weight,
+        box.width[box.varies],
+    )
+    to_metric = to_metric / basis.width
+    metric_scale = 1.0
+    if basis.degree is not None:
+        metric_scale = float(np.abs(to_metric).max(initial=0.0)) or 1.0
+        to_metric = to_metric / metric_scale
+    _check_distances(to_metric, basis)
+    outputs = OutputScale.of(Y, weight)
+    root_weight = np.sqrt(weight)
+    Y_scaled = (Y - outputs.mean) / outputs.scale * root_weight[:, None]
+    size = np.abs(Y).max(axis=0)
+    relative_size = np.where(size > 0, size, 1.0) / outputs.scale
+    rss_floor = weight.sum() * (RESIDUAL_ROUNDING * relative_size) ** 2
+    target = Target(
+        basis_code=basis.code,
+        X_metric=np.ascontiguousarray((U @ to_metric.T).T),
+        to_metric=np.ascontiguousarray(to_metric),
+        root_weight=np.empty(0) if np.all(weight == 1) else root_weight,
+        n_total=float(weight.sum()),
+        penalty=penalty,
+        rss_floor=np.maximum(rss_floor, np.finfo(np.float64).tiny),
+    )
+    return Design(target, box, basis, metric_scale, fixed, outputs, np.ascontiguousarray(Y_scaled))
+
+
+def count_distinct_rows(X: Floats, Y: Floats) -> int:
+    """Count the distinct rows of [X, Y], by a random projection. O(N log N)."""
+    table = np.hstack([X, Y])
+    scale = np.abs(table).max(axis=0)
+    multipliers = np.random.default_rng(0).standard_normal(table.shape[1])
+    projection = np.zeros(len(table))
+    # Column by column: rows that are equal then have equal sums, to the last bit.
+    for j in range(table.shape[1]):
+        if scale[j] > 0:
+            projection += multipliers[j] * (table[:, j] / scale[j])
+    return len(np.unique(projection))
+
+
+def _check_distances(to_metric: Floats, basis: Basis) -> None:
+    largest = float(np.abs(to_metric).sum(axis=1).max(initial=1.0 if to_metric.size == 0 else 0.0))
+    if not SMALLEST_DISTANCE < largest < LARGEST_DISTANCE:
+        raise ValueError(
+            f"Distances between rows are of the order of {largest:.3g} widths of the basis {basis!r}, which "
+            f"{'overflows' if largest > 1 else 'vanishes'} in its function. Rescale X, change the width, or use "
+            f"metric='standardized'."
+        )

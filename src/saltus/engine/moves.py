@@ -1,0 +1,203 @@
+"""The five moves of DESIGN 2.3, in coordinates where the box of centres is the unit cube.
+
+A move proposes an edit (which centres go out, which come in) and returns (feasible, log_green). log_green is
+the log of the proposal ratio times the Jacobian. A move that cannot be made in the present state is a null
+move: infeasible is rejected, never redrawn or clamped, so every pair of opposite moves is chosen with equal
+probability and no correction is needed at the edges. Moves know no linear algebra.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus._jit import glue, kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOVES = ("birth", "death", "split", "merge", "update")
+BIRTH, DEATH, SPLIT, MERGE, UPDATE = range(len(MOVES))
+
+# An update is a draw from the whole box with this probability, otherwise a random walk.
+GLOBAL_UPDATE = 0.25
+# The walk's standard deviation is walk_scale times one of 1, 1/4, 1/16, 1/64.
+N_WALK_SCALES = 4
+WALK_SCALE_RATIO = 0.25
+
+
+class Edit(NamedTuple):
+    """A proposed change. Filled in place by `propose`."""
+
+    n_out: Ints  # (1,)
+    out: Ints  # (2,), which centres go out
+    n_in: Ints  # (1,)
+    incoming: Floats  # (2, d), the centres that come in
+
+
+def make_edit(n_dimensions: int) -> Edit:
+    """Allocate an edit."""
+    return Edit(
+        np.zeros(1, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros((2, n_dimensions)),
+    )
+
+
+@glue
+def pick(rng: np.random.Generator, k: int) -> int:
+    """Draw one of 0..k-1 at random."""
+    return min(int(rng.random() * k), k - 1)
+
+
+@kernel
+def nearest(centers: Floats, k: int, point: Floats, skip: int) -> tuple[int, float]:
+    """Find the centre nearest to `point`, other than number `skip`: (index, squared distance). O(k d)."""
+    best = -1
+    best_distance = np.inf
+    for j in range(k):
+        if j != skip:
+            distance = 0.0
+            for i in range(point.size):
+                difference = centers[j, i] - point[i]
+                distance += difference * difference
+            if distance < best_distance:
+                best_distance = distance
+                best = j
+    return best, best_distance
+
+
+@glue
+def propose_birth(
+    rng: np.random.Generator, centers: Floats, k: int, k_max: int, edit: Edit
+) -> tuple[bool, float]:
+    """Add one centre, uniform in the box."""
+    if k == k_max:
+        return False, 0.0
+    for i in range(centers.shape[1]):
+        edit.incoming[0, i] = rng.random()
+    edit.n_out[0] = 0
+    edit.n_in[0] = 1
+    log_selection = -np.log(k + 1.0)  # death picks this one out of k + 1; the density of the draw is 1
+    return True, log_selection
+
+
+@glue
+def propose_death(rng: np.random.Generator, k: int, edit: Edit) -> tuple[bool, float]:
+    """Remove one centre at random."""
+    if k == 0:
+        return False, 0.0
+    edit.out[0] = pick(rng, k)
+    edit.n_out[0] = 1
+    edit.n_in[0] = 0
+    log_selection = np.log(float(k))
+    return True, log_selection
+
+
+@glue
+def propose_split(
+    rng: np.random.Generator, centers: Floats, k: int, k_max: int, split_scale: float, edit: Edit
+) -> tuple[bool, float]:
+    """Replace one centre by two at mu - s u and mu + s u, which must be each other's nearest."""
+    if k == 0 or k == k_max:
+        return False, 0.0
+    d = centers.shape[1]
+    parent = pick(rng, k)
+    inside = True
+    squared_gap = 0.0
+    for i in range(d):
+        shift = split_scale * (2.0 * rng.random() - 1.0)
+        low = centers[parent, i] - shift
+        high = centers[parent, i] + shift
+        edit.incoming[0, i] = low
+        edit.incoming[1, i] = high
+        inside = inside and 0.0 <= low <= 1.0 and 0.0 <= high <= 1.0
+        squared_gap += 4.0 * shift * shift
+    if not inside:
+        return False, 0.0
+    for child in range(2):
+        _, distance = nearest(centers, k, edit.incoming[child], parent)
+        if distance < squared_gap:
+            return False, 0.0
+    edit.out[0] = parent
+    edit.n_out[0] = 1
+    edit.n_in[0] = 2
+    # Merge finds the pair from either of its two members out of k + 1; u has density 2^-d on [-1, 1]^d and
+    # (mu, u) and (mu, -u) give the same pair; the Jacobian of (mu, u) -> (mu - s u, mu + s u) is (2 s)^d.
+    log_selection = np.log(k / (k + 1.0))
+    log_density_and_jacobian = d * np.log(4.0 * split_scale)
+    return True, log_selection + log_density_and_jacobian
+
+
+@glue
+def propose_merge(
+    rng: np.random.Generator, centers: Floats, k: int, split_scale: float, edit: Edit
+) -> tuple[bool, float]:
+    """Replace two mutually nearest centres, within reach of a split, by their midpoint."""
+    if k < 2:
+        return False, 0.0
+    d = centers.shape[1]
+    one = pick(rng, k)
+    other, _ = nearest(centers, k, centers[one], one)
+    back, _ = nearest(centers, k, centers[other], other)
+    if back != one:
+        return False, 0.0
+    for i in range(d):
+        if abs(centers[one, i] - centers[other, i]) >= 2.0 * split_scale:
+            return False, 0.0
+        edit.incoming[0, i] = 0.5 * (centers[one, i] + centers[other, i])
+    edit.out[0] = one
+    edit.out[1] = other
+    edit.n_out[0] = 2
+    edit.n_in[0] = 1
+    log_selection = np.log(k / (k - 1.0))
+    log_density_and_jacobian = -d * np.log(4.0 * split_scale)
+    return True, log_selection + log_density_and_jacobian
+
+
+@glue
+def propose_update(
+    rng: np.random.Generator, centers: Floats, k: int, walk_scale: float, edit: Edit
+) -> tuple[bool, float]:
+    """Move one centre: a draw from the whole box, or a Gaussian walk at one of several scales."""
+    if k == 0:
+        return False, 0.0
+    moved = pick(rng, k)
+    edit.out[0] = moved
+    edit.n_out[0] = 1
+    edit.n_in[0] = 1
+    if rng.random() < GLOBAL_UPDATE:
+        for i in range(centers.shape[1]):
+            edit.incoming[0, i] = rng.random()
+        return True, 0.0
+    scale = walk_scale * WALK_SCALE_RATIO ** pick(rng, N_WALK_SCALES)
+    inside = True
+    for i in range(centers.shape[1]):
+        value = centers[moved, i] + scale * rng.standard_normal()
+        edit.incoming[0, i] = value
+        inside = inside and 0.0 <= value <= 1.0
+    return inside, 0.0
+
+
+@kernel
+def propose(
+    rng: np.random.Generator,
+    move: int,
+    centers: Floats,
+    k: int,
+    k_max: int,
+    split_scale: float,
+    walk_scale: float,
+    edit: Edit,
+) -> tuple[bool, float]:
+    """Propose by `move`: fill `edit`, return (feasible, log_green)."""
+    if move == BIRTH:
+        return propose_birth(rng, centers, k, k_max, edit)
+    if move == DEATH:
+        return propose_death(rng, k, edit)
+    if move == SPLIT:
+        return propose_split(rng, centers, k, k_max, split_scale, edit)
+    if move == MERGE:
+        return propose_merge(rng, centers, k, split_scale, edit)
+    return propose_update(rng, centers, k, walk_scale, edit)

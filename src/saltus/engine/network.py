@@ -1,0 +1,99 @@
+"""A fitted network: a linear term plus basis functions, ready to predict."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from saltus.bases import Basis
+from saltus.engine.design import Box, Design, OutputScale
+from saltus.engine.factor import Factor
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Network:
+    """y = constant + U slope + sum_j basis_coef_j phi(||to_metric (u - center_j)||), u in the unit cube of `box`.
+
+    The properties give the same in the user's units.
+    """
+
+    box: Box
+    basis: Basis
+    to_metric: Floats  # (q, d_varying)
+    metric_scale: float
+    outputs: OutputScale
+    means: Floats  # (d_varying,)
+    constant: Floats  # (c,)
+    slope: Floats  # (d_varying, c)
+    centers_unit: Floats  # (k, d_varying)
+    coefficients: Floats  # (k, c)
+
+    def predict(self, X: Floats) -> Floats:
+        """Predict (N, c) at X (N, d). O(N (d + c) k), and no more memory than a few copies of X."""
+        U = self.box.to_unit(X)
+        scaled = self.constant + (U - self.means) @ self.slope
+        X_metric = U @ self.to_metric.T
+        for center, coefficient in zip(self.centers_unit @ self.to_metric.T, self.coefficients, strict=True):
+            difference = X_metric - center
+            phi = self.basis.profile(np.einsum("nq,nq->n", difference, difference))
+            scaled += phi[:, None] * coefficient
+        return self.outputs.mean + self.outputs.scale * scaled
+
+    @property
+    def centers(self) -> Floats:
+        """Centres (k, d) in the user's units."""
+        return self.box.from_unit(self.centers_unit)
+
+    @property
+    def linear_coef(self) -> Floats:
+        """Slopes (c, d) in the user's units; 0 for a feature that was left out of the linear term."""
+        slope = np.zeros((len(self.outputs.scale), len(self.box.width)))
+        slope[:, self.box.varies] = self.slope.T / self.box.width[self.box.varies]
+        return slope * self.outputs.scale[:, None]
+
+    @property
+    def intercept(self) -> Floats:
+        """Constant term (c,) in the user's units."""
+        origin = self.box.to_unit(np.zeros((1, len(self.box.width))))[0]
+        return self.outputs.mean + self.outputs.scale * (self.constant + (origin - self.means) @ self.slope)
+
+    @property
+    def basis_coef(self) -> Floats:
+        """Coefficients (c, k) of phi(r / width), r in the user's units."""
+        # phi(s r) = s^p phi(r) where the metric was rescaled by s inside.
+        rescaling = self.metric_scale ** (self.basis.degree or 0.0)
+        return self.outputs.scale[:, None] * self.coefficients.T / rescaling
+
+    @property
+    def metric(self) -> Floats:
+        """The matrix M (d, d) of r^2 = (x - mu)' M (x - mu) in the user's units."""
+        factor = np.zeros((len(self.to_metric), len(self.box.width)))
+        factor[:, self.box.varies] = self.to_metric / self.box.width[self.box.varies]
+        factor *= self.metric_scale * self.basis.width
+        return factor.T @ factor
+
+
+def network_from_factor(design: Design, centers_unit: Floats, factor: Factor) -> Network:
+    """Solve for the coefficients of the present factor, whose basis functions have `centers_unit` (k, d)."""
+    m_fixed = design.fixed.Q.shape[1]
+    m = m_fixed + len(centers_unit)
+    Z = factor.Z
+    coefficients = solve_triangular(factor.R[m_fixed:m, m_fixed:m], Z[m_fixed:m])
+    linear = solve_triangular(design.fixed.R, Z[:m_fixed] - factor.R[:m_fixed, m_fixed:m] @ coefficients)
+    slope = np.zeros((len(design.fixed.means), Z.shape[1]))
+    slope[design.fixed.kept] = linear[1:]
+    return Network(
+        box=design.box,
+        basis=design.basis,
+        to_metric=design.target.to_metric,
+        metric_scale=design.metric_scale,
+        outputs=design.outputs,
+        means=design.fixed.means,
+        constant=linear[0],
+        slope=slope,
+        centers_unit=centers_unit.copy(),
+        coefficients=coefficients,
+    )

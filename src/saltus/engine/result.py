@@ -1,0 +1,106 @@
+"""What a fit leaves behind besides its network."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.engine.network import Network
+
+Floats = NDArray[np.float64]
+
+# Chains whose best values are within this of each other are said to agree.
+AGREEMENT = 1.0
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The path of a chain, thinned where it is long. All arrays have one entry a kept iteration."""
+
+    iteration: NDArray[np.int64]
+    n_bases: NDArray[np.int32]
+    log_posterior: Floats
+    temperature: Floats
+
+
+@dataclass(frozen=True)
+class MoveCount:
+    """How often a move was chosen, could be made, and was accepted."""
+
+    chosen: int
+    feasible: int
+    accepted: int
+
+    @property
+    def acceptance(self) -> float:
+        """Accepted, as a share of chosen."""
+        return self.accepted / self.chosen if self.chosen else 0.0
+
+
+@dataclass(frozen=True)
+class BestState:
+    """The best state that a chain visited."""
+
+    network: Network
+    rss: Floats  # (c,), residual sums of squares in the user's units
+    log_posterior: float
+    iteration: int
+
+    @property
+    def n_bases(self) -> int:
+        """The number of basis functions."""
+        return len(self.network.centers_unit)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The network of one iteration, least-squares coefficients included."""
+
+    iteration: int
+    network: Network
+
+
+@dataclass(frozen=True)
+class ChainResult:
+    """One chain."""
+
+    trace: Trace
+    moves: dict[str, MoveCount]
+    best: BestState
+    best_by_n_bases: dict[int, float]  # the best log posterior seen with each number of basis functions
+    snapshots: tuple[Snapshot, ...]
+    n_iter: int
+    status: str
+
+
+@dataclass(frozen=True)
+class AnnealResult:
+    """All chains of a fit.
+
+    Attributes
+    ----------
+    chains : tuple of ChainResult
+    best_chain : int
+        The chain with the best state.
+    status : str
+        How the fit ended and whether the chains agree, in words.
+    """
+
+    chains: tuple[ChainResult, ...]
+    best_chain: int
+    status: str
+
+    @classmethod
+    def from_chains(cls, chains: tuple[ChainResult, ...]) -> "AnnealResult":
+        """Find the best chain and say how far the others are from it."""
+        values = np.array([chain.best.log_posterior for chain in chains])
+        best = int(values.argmax())
+        n_agree = int((values >= values[best] - AGREEMENT).sum())
+        status = (
+            f"Finished {chains[best].n_iter} iterations on {len(chains)} chain{'s' * (len(chains) > 1)}. Best log "
+            f"posterior {values[best]:.6g} with {chains[best].best.n_bases} basis functions (chain {best}); "
+            f"{n_agree} of {len(chains)} within {AGREEMENT:g} of it."
+        )
+        if n_agree == 1 and len(chains) > 1:
+            status += " No two chains agree: a larger n_iter is likely to find a better model."
+        return cls(chains, best, status)
