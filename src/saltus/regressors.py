@@ -74,8 +74,8 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     split_scale : float, default=0.1
         How far apart a split moves two centres, at most, on each input: twice this share of the box.
     walk_scale : float, default=0.1
-        The largest standard deviation of a random walk update, as a share of the box; smaller ones, by 4, 16 and
-        64, are mixed in.
+        The largest standard deviation of a random walk update, as a share of the box; smaller ones, by 4 and 16,
+        are mixed in.
     box_margin : float, default=0.1
         Centres live in the range of the data, widened on each side by this share of it.
     init : {"random", "empty"} or array-like of shape (k, n_features), default="random"

@@ -42,8 +42,8 @@ class Linear:
 class Geometric:
     """T falls by the same factor at every iteration."""
 
-    start: float = 1.0
-    end: float = 0.02
+    start: float = 2.0
+    end: float = 0.1
 
     def __post_init__(self) -> None:
         _check(start=self.start, end=self.end)

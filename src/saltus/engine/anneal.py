@@ -1,7 +1,9 @@
 """The annealing driver: chains in blocks, in parallel, with the best state kept."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from threading import Event
 from time import perf_counter
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from saltus.engine.chain import ACCEPTED, CHOSEN, FEASIBLE, Record, State, Tuning, log_density, run_block
 from saltus.engine.chain import start_record, start_state
@@ -33,7 +36,7 @@ ITERATIONS_BETWEEN_REBUILDS = 10_000
 LONGEST_TRACE = 100_000
 
 # Networks kept along the way, at iterations that grow geometrically.
-N_SNAPSHOTS = 120
+N_SNAPSHOTS = 100
 
 # A random start has at most this many centres.
 MOST_STARTING_CENTERS = 20
@@ -70,6 +73,19 @@ class StopFlag:
         return self._event is not None and self._event.is_set()
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Keep BLAS to one thread: its idle threads would spin on the cores that the chains need.
+
+    Sums then have one order too, so that a chain is the same wherever it runs.
+    """
+    return _blas().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+
+
 def anneal(
     seeds: Sequence[np.random.SeedSequence],
     design: Design,
@@ -81,15 +97,21 @@ def anneal(
     """Run one chain for each seed, on threads unless the caller's joblib backend says otherwise."""
     stop = StopFlag()
     jobs = (
-        delayed(run_chain)(seed, design, settings, number=number, stop=stop, listener=listener)
+        delayed(_run_chain_anywhere)(seed, design, settings, number=number, stop=stop, listener=listener)
         for number, seed in enumerate(seeds)
     )
     try:
-        chains = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+        with single_threaded_blas():
+            chains = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
     finally:
         # On Ctrl-C the threads of the other chains are still running.
         stop.raise_()
     return AnnealResult.from_chains(tuple(chains))
+
+
+def _run_chain_anywhere(*arguments: Any, **options: Any) -> ChainResult:
+    with single_threaded_blas():  # in another process, the limit of `anneal` does not hold
+        return run_chain(*arguments, **options)
 
 
 def run_chain(

@@ -81,8 +81,9 @@ def network_from_factor(design: Design, centers_unit: Floats, factor: Factor) ->
     m_fixed = design.fixed.Q.shape[1]
     m = m_fixed + len(centers_unit)
     Z = factor.Z
-    coefficients = solve_triangular(factor.R[m_fixed:m, m_fixed:m], Z[m_fixed:m])
-    linear = solve_triangular(design.fixed.R, Z[:m_fixed] - factor.R[:m_fixed, m_fixed:m] @ coefficients)
+    coefficients = solve_triangular(factor.R[m_fixed:m, m_fixed:m], Z[m_fixed:m], check_finite=False)
+    rest = Z[:m_fixed] - factor.R[:m_fixed, m_fixed:m] @ coefficients
+    linear = solve_triangular(design.fixed.R, rest, check_finite=False)
     slope = np.zeros((len(design.fixed.means), Z.shape[1]))
     slope[design.fixed.kept] = linear[1:]
     return Network(

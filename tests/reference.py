@@ -1,0 +1,151 @@
+"""The oracle: the same chain, plainly and slowly, in NumPy and nothing of saltus.
+
+It draws its random numbers in the same order as the compiled chain, so the two must walk the same path.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+COLLINEAR = 1e-10
+
+PROFILES = {
+    "linear": lambda r: r,
+    "cubic": lambda r: r**3,
+    "thin_plate": lambda r: np.where(r > 0, r**2 * np.log(np.where(r > 0, r, 1.0)), 0.0),
+    "gaussian": lambda r: np.exp(-(r**2) / 2),
+    "multiquadric": lambda r: np.sqrt(1 + r**2),
+    "inverse_multiquadric": lambda r: 1 / np.sqrt(1 + r**2),
+}
+
+
+def design_matrix(X, centers, basis, metric=None, width=1.0):
+    """[1, X, phi(x; mu_1), ..., phi(x; mu_k)] under r^2 = (x - mu)' metric (x - mu)."""
+    metric = np.eye(X.shape[1]) if metric is None else metric
+    difference = X[:, None, :] - np.asarray(centers).reshape(-1, X.shape[1])[None]
+    r_squared = np.einsum("nki,ij,nkj->nk", difference, metric, difference)
+    r = np.sqrt(np.maximum(r_squared, 0)) / width
+    return np.hstack([np.ones((len(X), 1)), X, PROFILES[basis](r)])
+
+
+def least_squares_rss(D, Y, weight=None):
+    """RSS of each output by lstsq, on columns of unit length."""
+    root = np.ones(len(D)) if weight is None else np.sqrt(weight)
+    D = D * root[:, None]
+    Y = Y.reshape(len(Y), -1) * root[:, None]
+    lengths = np.linalg.norm(D, axis=0)
+    D = D[:, lengths > 0] / lengths[lengths > 0]
+    coefficients = np.linalg.lstsq(D, Y, rcond=None)[0]
+    return ((Y - D @ coefficients) ** 2).sum(axis=0)
+
+
+def _nearest(centers, point, skip):
+    distance = ((centers - point) ** 2).sum(axis=1)
+    distance[skip] = np.inf
+    return int(distance.argmin()), distance.min()
+
+
+@dataclass
+class ReferenceChain:
+    """An annealed reversible-jump chain on centres in the unit cube. X is in the unit cube too."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    to_metric: np.ndarray
+    basis: str
+    penalty: np.ndarray
+    split_scale: float
+    walk_scale: float
+    two_stage: bool = True
+    weight: np.ndarray | None = None
+    centers: np.ndarray = field(default_factory=lambda: np.empty((0, 1)))
+
+    def __post_init__(self):
+        self.k_max = len(self.penalty) - 1
+        self.n_total = len(self.X) if self.weight is None else self.weight.sum()
+        self.log_posterior = self.log_density(self.centers)
+
+    def log_density(self, centers):
+        D = design_matrix(self.X, centers, self.basis, self.to_metric.T @ self.to_metric)
+        rss = least_squares_rss(D, self.Y, self.weight)
+        return -self.n_total / 2 * np.log(rss).sum() - self.penalty[len(centers)]
+
+    def is_independent(self, centers, n_new):
+        """Whether each of the last n_new columns is away from the span of those before it."""
+        root = np.ones(len(self.X)) if self.weight is None else np.sqrt(self.weight)
+        D = design_matrix(self.X, centers, self.basis, self.to_metric.T @ self.to_metric) * root[:, None]
+        for j in range(D.shape[1] - n_new, D.shape[1]):
+            Q = np.linalg.qr(D[:, :j])[0]
+            rest = D[:, j] - Q @ (Q.T @ D[:, j])
+            if rest @ rest <= COLLINEAR * (D[:, j] @ D[:, j]):
+                return False
+        return True
+
+    def propose(self, rng, move):
+        """Centres that stay, centres that come in, log_green; None where the move cannot be made."""
+        centers, (k, d) = self.centers, self.centers.shape
+        s = self.split_scale
+        if move == 0:  # birth
+            if k == self.k_max:
+                return None
+            return centers, rng.random((1, d)), -np.log(k + 1)
+        if k == 0:
+            return None
+        if move == 1:  # death
+            return np.delete(centers, self.pick(rng, k), axis=0), np.empty((0, d)), np.log(k)
+        if move == 2:  # split
+            if k == self.k_max:
+                return None
+            j = self.pick(rng, k)
+            u = 2 * rng.random(d) - 1
+            pair = np.stack([centers[j] - s * u, centers[j] + s * u])
+            if (pair < 0).any() or (pair > 1).any():
+                return None
+            others = np.delete(centers, j, axis=0)
+            for child in pair:
+                if len(others) and ((others - child) ** 2).sum(axis=1).min() < ((2 * s * u) ** 2).sum():
+                    return None
+            return others, pair, np.log(k / (k + 1)) + d * np.log(4 * s)
+        if move == 3:  # merge
+            if k < 2:
+                return None
+            one = self.pick(rng, k)
+            other, _ = _nearest(centers, centers[one], one)
+            if _nearest(centers, centers[other], other)[0] != one:
+                return None
+            if np.abs(centers[one] - centers[other]).max() >= 2 * s:
+                return None
+            middle = (centers[one] + centers[other]) / 2
+            rest = np.delete(centers, [one, other], axis=0)
+            return rest, middle[None], np.log(k / (k - 1)) - d * np.log(4 * s)
+        j = self.pick(rng, k)  # update
+        rest = np.delete(centers, j, axis=0)
+        if rng.random() < 0.25:
+            return rest, rng.random((1, d)), 0.0
+        scale = self.walk_scale * 0.25 ** self.pick(rng, 3)
+        moved = centers[j] + scale * rng.standard_normal(d)
+        if (moved < 0).any() or (moved > 1).any():
+            return None
+        return rest, moved[None], 0.0
+
+    @staticmethod
+    def pick(rng, k):
+        return int(rng.random() * k)
+
+    def step(self, rng, temperature):
+        proposal = self.propose(rng, int(rng.random() * 5))
+        if proposal is None:
+            return
+        kept, incoming, log_green = proposal
+        centers = np.vstack([kept, incoming])
+        if not self.is_independent(centers, len(incoming)):
+            return
+        log_posterior = self.log_density(centers)
+        ratio = log_posterior - self.log_posterior
+        if self.two_stage:
+            accepted = np.log(rng.random()) < ratio + log_green
+            accepted = accepted and np.log(rng.random()) < (1 / temperature - 1) * ratio
+        else:
+            accepted = np.log(rng.random()) < ratio / temperature + log_green
+        if accepted:
+            self.centers, self.log_posterior = centers, log_posterior
