@@ -1,0 +1,105 @@
+"""A chain with no data must return its prior: Poisson(3) cut at k_max for k, uniform centres.
+
+Run as a script it prints the worst |t| over the statistics; a test runs it on copies with planted bugs.
+"""
+
+import sys
+from math import factorial
+
+import numpy as np
+
+from saltus.bases import Radial
+from saltus.engine.anneal import place_centers
+from saltus.engine.chain import Tuning, run_block, start_record, start_state
+from saltus.engine.design import Box, FixedPart, make_design
+
+K_MAX, MEAN, SPLIT_SCALE = 8, 3.0, 0.15
+STEPS_BETWEEN_LOOKS = 20
+NEAR, EDGE = 0.1, 0.01
+
+PRIOR = np.array([MEAN**k / factorial(k) for k in range(K_MAX + 1)])
+PRIOR /= PRIOR.sum()
+
+
+def make_flat_design(d):
+    X = np.random.default_rng(d).random((150, d))
+    weight = np.ones(len(X))
+    box = Box.around(X, 0.0)
+    fixed = FixedPart.factor(box.to_unit(X), weight)
+    penalty = -np.arange(K_MAX + 1) * np.log(MEAN)
+    # Narrow enough for near-collinear columns, which are refused, to be rare.
+    basis = Radial("gaussian", width=0.05 * d)
+    design = make_design(
+        X, X[:, :1], weight, box=box, fixed=fixed, basis=basis, metric="euclidean", penalty=penalty
+    )
+    object.__setattr__(design, "target", design.target._replace(n_total=0.0))
+    return design
+
+
+def statistics(centers):
+    """Functions of a state, whose means under the prior are `expected_statistics`."""
+    k = len(centers)
+    x = centers[:, 0]
+    pairs = np.abs(centers[:, None] - centers[None]).max(axis=2)[np.triu_indices(k, 1)]
+    return [
+        k,
+        k**2,
+        k == 0,
+        k == K_MAX,
+        (x - 0.5).sum(),
+        ((x - 0.5) ** 2).sum(),
+        ((x < EDGE) | (x > 1 - EDGE)).sum(),
+        (pairs < NEAR).sum(),
+    ]
+
+
+def expected_statistics(d):
+    k = np.arange(K_MAX + 1)
+    mean_k, mean_pairs = PRIOR @ k, PRIOR @ (k * (k - 1) / 2)
+    near = (1 - (1 - NEAR) ** 2) ** d
+    return np.array(
+        [
+            mean_k,
+            PRIOR @ k**2,
+            PRIOR[0],
+            PRIOR[K_MAX],
+            0.0,
+            mean_k / 12,
+            mean_k * 2 * EDGE,
+            mean_pairs * near,
+        ]
+    )
+
+
+def t_values(d, *, n_chains, n_looks, seed=0):
+    """Student's t of each statistic, over independent chains that start from exact draws of the prior."""
+    design = make_flat_design(d)
+    means = []
+    for generator in np.random.SeedSequence([seed, d]).spawn(n_chains):
+        rng = np.random.default_rng(generator)
+        state = start_state(design.target, design.fixed.Q, design.Y)
+        place_centers(design, state, rng.random((rng.choice(K_MAX + 1, p=PRIOR), d)))
+        record = start_record(state, n_looks * STEPS_BETWEEN_LOOKS)
+        temperature = np.ones(STEPS_BETWEEN_LOOKS)
+        seen = []
+        for look in range(n_looks):
+            run_block(
+                rng,
+                design.target,
+                Tuning(SPLIT_SCALE, 0.1, True),
+                state,
+                record,
+                temperature,
+                look * STEPS_BETWEEN_LOOKS,
+                1,
+            )
+            seen.append(statistics(state.centers[: state.k[0]]))
+        assert (record.counts[:, 2] > 0).all(), "every move must have been accepted"
+        means.append(np.mean(seen, axis=0))
+    means = np.array(means)
+    error = means.std(axis=0, ddof=1) / np.sqrt(n_chains)
+    return (means.mean(axis=0) - expected_statistics(d)) / error
+
+
+if __name__ == "__main__":
+    print(np.abs(t_values(int(sys.argv[1]), n_chains=100, n_looks=500)).max())
