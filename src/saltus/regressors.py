@@ -333,7 +333,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"Features left out of the linear term, as they are constant or depend on those before them: "
                 f"{', '.join(shown)}{more}. Their linear_coef_ is 0.",
                 DependentFeaturesWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _store(self, design: Design, result: AnnealResult, *, squeeze: bool) -> None:
@@ -350,7 +350,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.linear_coef_ = self._squeeze_outputs(network.linear_coef)
         self.basis_coef_ = self._squeeze_outputs(network.basis_coef)
         self.metric_ = network.metric
-        self.noise_variance_ = self._squeeze_outputs(rss / n_total)
+        self.noise_variance_ = self._squeeze_outputs(best.rss / n_total)
         self.log_posterior_ = best.log_posterior
         self.criterion_value_ = negative_log_likelihood(rss, n_total) + penalty
         self.n_iter_ = result.chains[result.best_chain].n_iter

@@ -1,0 +1,285 @@
+"""Bad input, one by one: a right answer, or an error that says what, found, and what to do."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from saltus import AnnealedRegressor, Constant, Geometric, Radial
+
+QUICK = {"n_iter": 500, "n_chains": 2, "random_state": 0}
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.random((30, 2))
+    return X, np.sin(4 * X[:, 0]) + 0.1 * rng.standard_normal(30)
+
+
+@pytest.fixture(autouse=True)
+def no_numpy_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+def fit(X, y, **options):
+    return AnnealedRegressor(**{**QUICK, **options}).fit(X, y)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity(data, bad):
+    X, y = data
+    spoiled = X.copy()
+    spoiled[3, 1] = bad
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        fit(spoiled, y)
+    spoiled_y = y.copy()
+    spoiled_y[2] = bad
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        fit(X, spoiled_y)
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        fit(X, y).predict(spoiled)
+
+
+def test_empty():
+    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+        fit(np.empty((0, 2)), np.empty(0))
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        fit(np.empty((5, 0)), np.zeros(5))
+
+
+def test_one_row():
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        fit([[1.0, 2.0]], [3.0])
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_a_few_rows(rng, n):
+    X, y = rng.random((n, 1)), rng.random(n)
+    model = fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(model.log_posterior_)
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, -1e12, 1e-30])
+def test_constant_y(data, value):
+    X, _ = data
+    model = fit(X, np.full(30, value))
+    assert model.n_bases_ == 0
+    np.testing.assert_allclose(model.predict(X), value, rtol=1e-12)
+    assert np.isfinite([model.log_posterior_, model.criterion_value_, model.noise_variance_]).all()
+    assert model.noise_variance_ <= 1e-20 * value**2
+
+
+def test_one_constant_output_beside_a_varying_one(data):
+    X, y = data
+    both = fit(X, np.stack([y, np.full(30, 3.0)], axis=1), criterion=2.0, n_iter=3000)
+    alone = fit(X, y, criterion=2.0, n_iter=3000)
+    assert both.n_bases_ == alone.n_bases_ > 0
+    np.testing.assert_allclose(both.predict(X)[:, 1], 3.0, rtol=1e-10)
+    np.testing.assert_allclose(both.predict(X)[:, 0], alone.predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-8, 1e8])
+def test_y_that_the_linear_model_fits_exactly(data, scale):
+    X, _ = data
+    y = scale * (3 + X @ [2.0, -1.0])
+    model = fit(X, y, n_iter=3000)
+    assert model.n_bases_ == 0
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-12)
+    np.testing.assert_allclose(model.linear_coef_, scale * np.array([2.0, -1.0]), rtol=1e-10)
+    assert np.isfinite([model.log_posterior_, model.criterion_value_]).all()
+
+
+def test_y_that_a_network_fits_exactly(rng):
+    X = rng.random((40, 2))
+    truth = np.linalg.norm((X - [0.3, 0.6]) / X.std(axis=0), axis=1) ** 3
+    model = fit(X, truth, n_iter=20_000)
+    assert model.score(X, truth) > 0.9999
+    assert np.isfinite([model.log_posterior_, model.criterion_value_]).all()
+
+
+def test_duplicate_rows(data):
+    X, y = data
+    model = fit(np.repeat(X, 5, axis=0), np.repeat(y, 5), criterion=0.0)
+    assert 3 + model.n_bases_ <= 15, "k_max must go by distinct rows"
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.warns(UserWarning, match="constant"):
+        same = fit(np.ones((10, 2)), np.arange(10.0))
+    np.testing.assert_allclose(same.predict([[1.0, 1.0]]), 4.5)
+
+
+def test_duplicate_columns(data):
+    X, y = data
+    with pytest.warns(UserWarning, match="left out of the linear term"):
+        model = fit(X[:, [0, 0, 1]], y, n_iter=3000, metric="mahalanobis")
+    assert model.score(X[:, [0, 0, 1]], y) > 0.8
+
+
+@pytest.mark.parametrize("size", [1e300, -1e300, 1e200])
+def test_values_too_large(data, size):
+    X, y = data
+    X = X.copy()
+    X[0, 0] = size
+    with pytest.raises(ValueError, match=r"X holds values as large as 1e\+[23]00, .* Rescale"):
+        fit(X, y)
+    y = y.copy()
+    y[0] = size
+    with pytest.raises(ValueError, match=r"y holds values as large as 1e\+[23]00, .* Rescale"):
+        fit(data[0], y)
+
+
+def test_values_too_small(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"X holds nothing larger than .*e-201, .* Rescale"):
+        fit(X * 1e-200 / 2, y)
+
+
+@pytest.mark.parametrize("scale", [1e130, 1e-130])
+@pytest.mark.parametrize("basis", ["cubic", "gaussian", "thin_plate"])
+def test_large_and_small_values_that_can_be_had(data, scale, basis):
+    X, y = data
+    plain = fit(X, y, basis=basis, criterion=2.0)
+    scaled = fit(X * scale, y * scale, basis=basis, criterion=2.0)
+    np.testing.assert_allclose(scaled.predict(X * scale) / scale, plain.predict(X), atol=1e-6)
+    assert np.isfinite(scaled.log_posterior_)
+
+
+@pytest.mark.parametrize("scale", [1e80, 1e-80])
+def test_distances_that_a_basis_cannot_take(data, scale):
+    X, y = data
+    with pytest.raises(ValueError, match=r"Distances .* Rescale X, change the width"):
+        fit(X * scale, y, basis="gaussian", metric="euclidean")
+    # r^3 has no scale of its own, so any unit will do.
+    assert fit(X * scale, y, basis="cubic", metric="euclidean").score(X * scale, y) > 0.5
+
+
+def test_one_wild_value_does_not_break_the_fit(data):
+    X, y = data
+    X = X.copy()
+    X[0, 0] = 1e60
+    assert np.isfinite(fit(X, y).predict(X)).all()
+
+
+def test_k_max_too_large(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"k_max=27 .* needs at least 31 distinct rows, .* got 30. Lower k_max"):
+        fit(X, y, k_max=27)
+    assert np.isfinite(fit(X, y, k_max=26).log_posterior_)
+
+
+def test_wrong_shapes(data):
+    X, y = data
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fit(X, y[:-1])
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        fit(X[:, 0], y)
+    with pytest.raises(ValueError, match="dim"):
+        fit(X, np.zeros((30, 2, 2)))
+    with pytest.raises(ValueError, match="X has 1 features, but AnnealedRegressor is expecting 2"):
+        fit(X, y).predict(X[:, :1])
+
+
+def test_strings(data):
+    X, y = data
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        fit(np.full((30, 2), "a"), y)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        fit(X, np.full(30, "a"))
+
+
+def test_complex(data):
+    X, y = data
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        fit(X + 1j, y)
+
+
+def test_sparse(data):
+    X, y = data
+    with pytest.raises(TypeError, match="Sparse data was passed.*dense"):
+        fit(sparse.csr_matrix(X), y)
+
+
+def test_weights(data):
+    X, y = data
+    model = AnnealedRegressor(**QUICK)
+    with pytest.raises(ValueError, match=r"sample_weight.* add up to at least 2. Got a sum of 0.3"):
+        model.fit(X, y, sample_weight=np.full(30, 0.01))
+    with pytest.raises(ValueError, match=r"[Ss]ample.?weight"):
+        model.fit(X, y, sample_weight=np.zeros(30))
+    with pytest.raises(ValueError, match="[Nn]egative"):
+        model.fit(X, y, sample_weight=-np.ones(30))
+    with pytest.raises(ValueError, match=r"sample_weight.shape|inconsistent"):
+        model.fit(X, y, sample_weight=np.ones(29))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("basis", "quintic"),
+        ("basis", 3),
+        ("metric", "learned?"),
+        ("criterion", "bicc"),
+        ("criterion", -1.0),
+        ("center_cost", "free"),
+        ("k_max", -1),
+        ("k_max", 2.5),
+        ("n_iter", 0),
+        ("n_chains", 0),
+        ("schedule", "quadratic"),
+        ("acceptance", "always"),
+        ("split_scale", 0.0),
+        ("split_scale", 0.6),
+        ("walk_scale", 0.0),
+        ("box_margin", -0.1),
+        ("init", "kmeans"),
+        ("random_state", "zero"),
+        ("n_jobs", 1.5),
+        ("verbose", "yes"),
+    ],
+)
+def test_options(data, option, value):
+    with pytest.raises(ValueError, match=f"The '{option}' parameter of AnnealedRegressor must be .* Got"):
+        fit(*data, **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (np.eye(3), r"must have shape \(2, 2\).* Got shape \(3, 3\)"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "must be finite"),
+        ([[1.0, 0.5], [0.0, 1.0]], "must be symmetric"),
+        ([[1.0, 0.0], [0.0, -1.0]], "positive semidefinite. Got an eigenvalue of -1"),
+        (np.zeros((2, 2)), "must not be all zero"),
+    ],
+)
+def test_metric_matrices(data, metric, message):
+    with pytest.raises(ValueError, match=message):
+        fit(*data, metric=metric)
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        (np.zeros((2, 3)), r"shape \(k, 2\).* Got shape \(2, 3\)"),
+        (np.full((2, 2), 50.0), "outside the box"),
+        (np.full((2, 2), np.nan), "outside the box"),
+        (np.full((40, 2), 0.5), "init has 40 centres, but k_max is 12"),
+    ],
+)
+def test_starting_centres(data, init, message):
+    with pytest.raises(ValueError, match=message):
+        fit(*data, init=init)
+
+
+def test_parts():
+    with pytest.raises(ValueError, match="must be one of linear, cubic.* Got 'quintic'"):
+        Radial("quintic")
+    with pytest.raises(ValueError, match=r"positive number. Got 0"):
+        Radial("gaussian", width=0)
+    with pytest.raises(ValueError, match=r"end temperature .* positive. Got 0"):
+        Geometric(1, 0)
+    with pytest.raises(ValueError, match="positive"):
+        Constant(-1)

@@ -1,0 +1,322 @@
+"""What a fitted AnnealedRegressor says of itself, and that it does not depend on what it should not."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+
+import saltus.engine.anneal
+from saltus import AnnealedRegressor, Constant, Geometric, Linear, Logarithmic, Radial
+from saltus.bases import RADIAL_NAMES
+from saltus.datasets import make_robot_arm
+from saltus.regressors import DependentFeaturesWarning
+from tests.reference import design_matrix, least_squares_rss
+
+QUICK = {"n_iter": 3000, "n_chains": 2, "random_state": 0}
+
+
+def features(model, X, basis, width=1.0):
+    return design_matrix(X, model.centers_, basis, model.metric_, width)
+
+
+def log_posterior(model, X, Y, basis, cost, weight=None, width=1.0):
+    rss = least_squares_rss(features(model, X, basis, width), Y, weight)
+    n = len(X) if weight is None else weight.sum()
+    return -n / 2 * np.log(rss).sum() - cost * model.n_bases_
+
+
+@pytest.mark.parametrize("basis", RADIAL_NAMES)
+@pytest.mark.parametrize("metric", ["euclidean", "standardized", "mahalanobis", [[2.0, 0.5], [0.5, 1.0]]])
+def test_the_fitted_attributes_say_what_the_model_is(bumps, basis, metric):
+    X, Y = bumps
+    model = AnnealedRegressor(basis, metric=metric, criterion=2.0, **QUICK).fit(X, Y)
+    assert model.n_bases_ == len(model.centers_) > 0
+    assert model.log_posterior_ == pytest.approx(log_posterior(model, X, Y, basis, 2.0), rel=1e-9)
+    D = features(model, X, basis)
+    coefficients = np.hstack([model.intercept_[:, None], model.linear_coef_, model.basis_coef_])
+    np.testing.assert_allclose(D @ coefficients.T, model.predict(X), atol=1e-8)
+    np.testing.assert_allclose(model.noise_variance_, least_squares_rss(D, Y) / len(X), rtol=1e-9)
+    if not isinstance(metric, str):
+        np.testing.assert_allclose(model.metric_, metric, rtol=1e-10)
+
+
+@pytest.mark.parametrize("basis", ["thin_plate", "gaussian", "multiquadric", "inverse_multiquadric", "cubic"])
+def test_the_width_divides_the_distance(bumps, basis):
+    X, Y = bumps
+    model = AnnealedRegressor(Radial(basis, width=0.7), criterion=2.0, **QUICK).fit(X, Y)
+    assert model.n_bases_ > 0
+    expected = log_posterior(model, X, Y, basis, 2.0, width=0.7)
+    assert model.log_posterior_ == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_allclose(model.metric_, np.diag(1 / X.var(axis=0)), rtol=1e-10)
+
+
+def test_mahalanobis_is_the_inverse_covariance(bumps, rng):
+    X, Y = bumps
+    X = X @ np.array([[1.0, 0.8], [0.0, 0.3]])
+    model = AnnealedRegressor(metric="mahalanobis", **QUICK).fit(X, Y)
+    np.testing.assert_allclose(model.metric_, np.linalg.inv(np.cov(X.T, ddof=0)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
+def test_rss_agrees_with_lstsq_after_100_000_iterations(rng, spread):
+    """With `spread` small, the inputs sit in a corner of a wide Gaussian and the columns nearly coincide."""
+    X = rng.random((120, 2)) * spread
+    Y = np.sin(5 * X[:, :1] / spread) + X[:, 1:] / spread + 0.05 * rng.standard_normal((120, 2))
+    basis = Radial("gaussian", width=2.0 * spread)
+    model = AnnealedRegressor(
+        basis, metric="euclidean", criterion=0.5, k_max=12, n_iter=100_000, n_chains=1, random_state=0,
+        schedule=Constant(0.5),
+    ).fit(X, Y)  # fmt: skip
+    D = features(model, X, "gaussian", 2.0 * spread)
+    assert np.linalg.cond(D / np.linalg.norm(D, axis=0)) > 1e6
+    np.testing.assert_allclose(model.noise_variance_ * len(X), least_squares_rss(D, Y), rtol=1e-9)
+    chain = model.result_.chains[0]
+    # The chain's own bookkeeping never drifted from it either.
+    assert max(chain.best_by_n_bases.values()) == pytest.approx(model.log_posterior_, abs=1e-6)
+
+
+PENALTIES = {
+    # N, c, d, columns of the linear term, k, parameters of a centre -> penalty
+    "aic": lambda n, c, m, k, q: (c + q) * k,
+    "bic": lambda n, c, m, k, q: (c + q) / 2 * np.log(n) * k,
+    "mdl": lambda n, c, m, k, q: (c + q) / 2 * np.log(n) * k,
+    "hqc": lambda n, c, m, k, q: (c + q) * np.log(np.log(n)) * k,
+    "ebic": lambda n, c, m, k, q: (c + q) / 2 * np.log(n) * k
+    + sum(np.log(n - i) - np.log(i + 1) for i in range(k)),
+    "aicc": lambda n, c, m, k, q: aicc_penalty(n, c, m + 1 + k + q * k / c) - aicc_penalty(n, c, m + 1),
+}
+
+
+def aicc_penalty(n, c, p):
+    return c * (p + p * (p + 1) / (n - p - 1))
+
+
+@pytest.mark.parametrize("criterion", PENALTIES)
+@pytest.mark.parametrize("center_cost", ["paper", "full"])
+def test_criterion_value_is_negative_log_likelihood_plus_penalty(bumps, criterion, center_cost):
+    """Calibration: computed from scratch, and ordering by it is ordering by the log posterior."""
+    X, Y = bumps
+    n, c, d = len(X), 2, 2
+    values, posteriors = [], []
+    for seed in range(4):
+        model = AnnealedRegressor(
+            criterion=criterion, center_cost=center_cost, n_iter=100 * 3**seed, n_chains=1, random_state=seed
+        ).fit(X, Y)
+        residual = Y - model.predict(X)
+        variance = (residual**2).mean(axis=0)
+        minus_log_likelihood = (
+            0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance).sum(axis=0)
+        ).sum()
+        penalty = PENALTIES[criterion](n, c, 1 + d, model.n_bases_, 1 if center_cost == "paper" else d)
+        assert model.criterion_value_ == pytest.approx(minus_log_likelihood + penalty, rel=1e-9)
+        assert model.log_posterior_ == pytest.approx(
+            -n / 2 * np.log((residual**2).sum(axis=0)).sum() - penalty, rel=1e-9
+        )
+        values.append(model.criterion_value_)
+        posteriors.append(model.log_posterior_)
+    assert len(set(values)) == 4
+    assert list(np.argsort(values)) == list(np.argsort(posteriors)[::-1])
+
+
+def test_one_output_gives_scalars_and_vectors(bumps):
+    X, Y = bumps
+    model = AnnealedRegressor(**QUICK).fit(X, Y[:, 0])
+    assert model.predict(X).shape == (len(X),)
+    assert model.basis_coef_.shape == (model.n_bases_,)
+    assert model.linear_coef_.shape == (2,)
+    assert np.isscalar(model.intercept_)
+    assert np.isscalar(model.noise_variance_)
+    column = clone(model).fit(X, Y[:, :1])
+    assert column.predict(X).shape == (len(X), 1)
+    np.testing.assert_array_equal(column.predict(X)[:, 0], model.predict(X))
+
+
+@pytest.mark.parametrize("scale", [1e-6, 0.3, 1e6])
+def test_units_of_x_and_y_change_nothing(scale):
+    X, Y = make_robot_arm(120, random_state=3)
+    new = make_robot_arm(50, random_state=4)[0]
+    factors, shift = scale * np.array([1.0, 7.0]), np.array([3.0, -2.0]) * scale
+    for basis in ("cubic", "gaussian"):
+        model = AnnealedRegressor(basis, n_iter=20_000, n_chains=2, random_state=1).fit(X, Y)
+        spread = Y.std(axis=0)
+        inputs = clone(model).fit(X * factors + shift, Y)
+        assert inputs.n_bases_ == model.n_bases_ > 3
+        np.testing.assert_allclose(
+            inputs.predict(new * factors + shift) / spread, model.predict(new) / spread, atol=1e-6
+        )
+        outputs = clone(model).fit(X, Y * factors + shift)
+        np.testing.assert_allclose(
+            (outputs.predict(new) - shift) / factors / spread, model.predict(new) / spread, atol=1e-6
+        )
+
+
+def test_the_same_seed_gives_the_same_bits_however_chains_are_run(bumps, monkeypatch):
+    X, Y = bumps
+    model = AnnealedRegressor(n_iter=12_000, n_chains=3, random_state=7)
+    expected = model.fit(X, Y).predict(X)
+
+    def check():
+        other = clone(model).set_params(n_jobs=n_jobs).fit(X, Y)
+        np.testing.assert_array_equal(other.predict(X), expected)
+        for one, two in zip(model.result_.chains, other.result_.chains, strict=True):
+            np.testing.assert_array_equal(one.trace.log_posterior, two.trace.log_posterior)
+
+    for n_jobs in (1, 2, -1):
+        check()
+    n_jobs = None
+    with parallel_config("loky", n_jobs=2):
+        check()
+    monkeypatch.setattr(saltus.engine.anneal, "BLOCK_SECONDS", 1e-5)
+    check()
+    different = clone(model).set_params(random_state=8).fit(X, Y)
+    assert (different.predict(X) != expected).any()
+
+
+def test_a_weight_is_a_number_of_rows(bumps, rng):
+    X, Y = bumps
+    new = rng.uniform(-2, 3, size=(30, 2))
+    weight = rng.integers(0, 4, len(X))
+    model = AnnealedRegressor(n_iter=5000, n_chains=2, random_state=0)
+    weighted = clone(model).fit(X, Y, sample_weight=weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    assert weighted.n_bases_ == repeated.n_bases_ > 0
+    np.testing.assert_allclose(weighted.predict(new), repeated.predict(new), atol=1e-8)
+    assert weighted.log_posterior_ == pytest.approx(repeated.log_posterior_, rel=1e-9)
+    assert weighted.criterion_value_ == pytest.approx(repeated.criterion_value_, rel=1e-9)
+
+
+def test_dependent_features_are_left_out_and_named_once(bumps):
+    X, Y = bumps
+    extended = np.hstack([X, np.full((len(X), 1), 4.0), X[:, :1], X.sum(axis=1, keepdims=True)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = AnnealedRegressor(**QUICK).fit(extended, Y)
+    assert [w.category for w in caught] == [DependentFeaturesWarning]
+    assert "2, 3, 4" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(model.linear_coef_[:, 2:], 0)
+    assert (model.centers_[:, 2] == 4.0).all()
+    assert model.score(extended, Y) > 0.9
+
+
+def test_more_features_than_rows(rng):
+    X = rng.random((6, 10))
+    y = rng.random(6)
+    with pytest.warns(DependentFeaturesWarning, match="left out"):
+        model = AnnealedRegressor(**QUICK).fit(X, y)
+    assert model.n_bases_ == 0
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-8)
+
+
+def test_the_trace_is_thinned_beyond_100_000_iterations(bumps):
+    X, Y = bumps
+    model = AnnealedRegressor(k_max=3, n_iter=250_001, n_chains=1, random_state=0).fit(X, Y)
+    trace = model.result_.chains[0].trace
+    assert len(trace.iteration) == len(trace.n_bases) == len(trace.temperature) == 83_334
+    assert trace.iteration[-1] <= 250_000
+    assert model.n_iter_ == 250_001
+
+
+def test_the_result_tells_the_story_of_each_chain(bumps):
+    X, Y = bumps
+    model = AnnealedRegressor(n_iter=2000, n_chains=3, random_state=0).fit(X, Y)
+    result = model.result_
+    assert len(result.chains) == 3
+    assert result.best_chain == np.argmax([chain.best.log_posterior for chain in result.chains])
+    assert "3 chains" in result.status
+    assert str(model.n_bases_) in result.status
+    for chain in result.chains:
+        assert "2000 iterations" in chain.status
+        assert sum(move.chosen for move in chain.moves.values()) == 2000
+        assert set(chain.moves) == {"birth", "death", "split", "merge", "update"}
+        assert all(move.accepted <= move.feasible <= move.chosen for move in chain.moves.values())
+        assert chain.best.log_posterior >= chain.trace.log_posterior.max() - 1e-6
+        assert chain.best_by_n_bases[chain.best.n_bases] == pytest.approx(chain.best.log_posterior)
+
+
+def test_staged_predict_follows_the_chain(bumps):
+    X, Y = bumps
+    model = AnnealedRegressor(n_iter=500, n_chains=1, random_state=0, schedule="constant").fit(X, Y)
+    trace = model.result_.chains[0].trace
+    stages = list(model.staged_predict(X))
+    iterations = [iteration for iteration, _ in stages]
+    assert iterations[0] == 0
+    assert iterations[-1] == 500
+    assert iterations == sorted(set(iterations))
+    for iteration, predicted in stages[1:]:
+        rss = ((Y - predicted) ** 2).sum(axis=0)
+        k = trace.n_bases[iteration - 1]
+        value = -len(X) / 2 * np.log(rss).sum() - 1.5 * np.log(len(X)) * k
+        assert value == pytest.approx(trace.log_posterior[iteration - 1], rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "schedule"),
+    [("linear", Linear()), ("geometric", Geometric()), ("logarithmic", Logarithmic()), ("constant", Constant())],
+)
+def test_a_schedule_by_name_is_the_default_object(bumps, name, schedule):
+    X, Y = bumps
+    by_name = AnnealedRegressor(schedule=name, **QUICK).fit(X, Y)
+    by_object = AnnealedRegressor(schedule=schedule, **QUICK).fit(X, Y)
+    np.testing.assert_array_equal(by_name.predict(X), by_object.predict(X))
+
+
+def test_starting_centres(bumps):
+    X, Y = bumps
+    given = X[:4]
+    model = AnnealedRegressor(init=given, n_iter=1, n_chains=1, random_state=0).fit(X, Y)
+    start = model.result_.chains[0].snapshots[0].network
+    np.testing.assert_allclose(start.centers, given, rtol=1e-12)
+    empty = AnnealedRegressor(init="empty", n_iter=1, n_chains=1, random_state=0).fit(X, Y)
+    assert len(empty.result_.chains[0].snapshots[0].network.centers) == 0
+    random = AnnealedRegressor(n_iter=1, n_chains=8, random_state=0).fit(X, Y)
+    assert len({len(chain.snapshots[0].network.centers) for chain in random.result_.chains}) > 3
+
+
+def test_starting_centres_that_coincide_are_taken_once(bumps):
+    X, Y = bumps
+    model = AnnealedRegressor(init=X[[0, 1, 1, 0]], n_iter=1, n_chains=1, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(model.result_.chains[0].snapshots[0].network.centers, X[:2], rtol=1e-12)
+
+
+def test_k_max_and_the_box_are_respected(bumps):
+    X, Y = bumps
+    model = AnnealedRegressor(k_max=2, criterion=0.0, box_margin=0.0, **QUICK).fit(X, Y)
+    assert model.n_bases_ == 2
+    assert all(chain.trace.n_bases.max() <= 2 for chain in model.result_.chains)
+    assert ((model.centers_ >= X.min(axis=0)) & (model.centers_ <= X.max(axis=0))).all()
+    assert AnnealedRegressor(k_max=0, **QUICK).fit(X, Y).n_bases_ == 0
+
+
+def test_default_k_max_keeps_the_design_well_below_the_rows(rng):
+    for n in (4, 10, 30):
+        X, y = rng.random((n, 1)), rng.random(n)
+        model = AnnealedRegressor(criterion=0.0, **QUICK).fit(X, y)
+        assert 2 + model.n_bases_ <= max(n // 2, 2)
+
+
+def test_memory_of_a_chain_is_bounded(rng):
+    """At most 3 N (m_max + d + c) doubles a chain, beyond the data."""
+    n, d, c, k_max = 20_000, 3, 2, 20
+    X, Y = rng.random((n, d)), rng.random((n, c))
+    model = AnnealedRegressor(k_max=k_max, n_iter=200, n_chains=1, random_state=0)
+    model.fit(X, Y)
+    tracemalloc.start()
+    model.fit(X, Y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * 3 * n * ((1 + d + k_max) + d + c)
+
+
+def test_progress_is_one_line_on_standard_error(bumps, capsys):
+    X, Y = bumps
+    AnnealedRegressor(verbose=1, **QUICK).fit(X, Y)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "100%" in captured.err
+    AnnealedRegressor(**QUICK).fit(X, Y)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,17 @@
+"""scikit-learn's own checks, all of them, with no list of exceptions."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from saltus import AnnealedRegressor
+
+
+@pytest.mark.filterwarnings("ignore:Features left out")
+@parametrize_with_checks(
+    [
+        AnnealedRegressor(),
+        AnnealedRegressor("gaussian", metric="mahalanobis", criterion="aicc", n_iter=2000, n_jobs=2),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
