@@ -137,15 +137,16 @@ class ReferenceChain:
         if proposal is None:
             return
         kept, incoming, log_green = proposal
+        log_uniform = np.log(rng.random()), np.log(rng.random())
         centers = np.vstack([kept, incoming])
         if not self.is_independent(centers, len(incoming)):
             return
         log_posterior = self.log_density(centers)
         ratio = log_posterior - self.log_posterior
         if self.two_stage:
-            accepted = np.log(rng.random()) < ratio + log_green
-            accepted = accepted and np.log(rng.random()) < (1 / temperature - 1) * ratio
+            accepted = log_uniform[0] < ratio + log_green
+            accepted = accepted and log_uniform[1] < (1 / temperature - 1) * ratio
         else:
-            accepted = np.log(rng.random()) < ratio / temperature + log_green
+            accepted = log_uniform[0] < ratio / temperature + log_green
         if accepted:
             self.centers, self.log_posterior = centers, log_posterior

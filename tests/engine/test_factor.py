@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from saltus.engine.factor import COLLINEAR, UNRESOLVED, commit, make_factor, make_scratch, refactor, score
+from saltus.engine.factor import (
+    COLLINEAR,
+    UNRESOLVED,
+    make_factor,
+    make_products,
+    make_scratch,
+    pad_rows,
+    refactor,
+    tile_shape,
+    to_tiles,
+)
+from tests.kernels import commit, score
 from tests.reference import design_matrix, least_squares_rss
 
 N, D_IN, C, K_MAX = 60, 2, 2, 9
@@ -23,7 +34,8 @@ class Walk:
         self.Y = rng.standard_normal((n_rows, C)) + self.X.sum(axis=1, keepdims=True)
         self.Q_fixed = fixed_part(self.X)
         self.m_fixed = self.Q_fixed.shape[1]
-        self.factor = make_factor(self.Q_fixed, self.Y, self.m_fixed + K_MAX)
+        self.factor = make_factor(pad_rows(self.Q_fixed), pad_rows(self.Y), self.m_fixed + K_MAX)
+        self.products = make_products(self.factor, 3)
         self.scratch = make_scratch(self.factor)
         self.columns = np.empty((n_rows, 0))
 
@@ -42,11 +54,38 @@ class Walk:
         return self.rng.choice(self.k, n_out, replace=False), self.new_columns(n_in)
 
     def score(self, out, incoming):
-        self.scratch.columns[: incoming.shape[1]] = incoming.T
+        n_in = incoming.shape[1]
+        which = int(self.rng.integers(3))
+        self.scratch.columns[:n_in] = to_tiles(incoming).transpose(1, 0, 2)
+        EQ = self.rows()
+        self.products.along[which, :n_in, : EQ.shape[1]] = incoming.T @ EQ
+        gram = incoming.T @ incoming
+        self.products.gram[which] = [
+            gram[0, 0] if n_in else 0,
+            gram[0, 1] if n_in == 2 else 0,
+            gram[-1, -1] if n_in == 2 else 0,
+        ]
         padded = np.zeros(2, dtype=np.int64)
         padded[: len(out)] = out
-        arguments = (self.factor, self.scratch, self.m_fixed, self.k, len(out), padded, incoming.shape[1])
+        arguments = (
+            self.factor,
+            self.products,
+            which,
+            self.scratch,
+            self.m_fixed,
+            self.k,
+            len(out),
+            padded,
+            n_in,
+        )
         return score(*arguments), arguments
+
+    def rows(self):
+        """[E, Q], from the tiles."""
+        columns = self.factor.tiles[:, : C + self.m_fixed + self.k]
+        table = columns.transpose(0, 2, 1).reshape(-1, columns.shape[1])
+        assert not table[len(self.X) :].any(), "rows beyond the data must stay 0"
+        return table[: len(self.X)]
 
     def after(self, out, incoming):
         return np.hstack([np.delete(self.columns, out, axis=1), incoming])
@@ -60,7 +99,7 @@ class Walk:
 
     def check_factor(self, tolerance):
         m = self.m_fixed + self.k
-        Q = self.factor.rows[:, C : C + m]
+        E, Q = np.split(self.rows(), [C], axis=1)
         R = self.factor.R[:m, :m].copy()
         R[: self.m_fixed, : self.m_fixed] = np.eye(self.m_fixed)
         D = np.hstack([self.Q_fixed, self.columns])
@@ -68,7 +107,7 @@ class Walk:
         np.testing.assert_allclose(Q @ R, D, atol=tolerance * np.abs(D).max(initial=1))
         np.testing.assert_allclose(np.tril(R[self.m_fixed :, self.m_fixed :], -1), 0, atol=tolerance)
         np.testing.assert_allclose(self.factor.Z[:m], Q.T @ self.Y, atol=10 * tolerance)
-        np.testing.assert_allclose(self.factor.rows[:, :C], self.Y - Q @ (Q.T @ self.Y), atol=10 * tolerance)
+        np.testing.assert_allclose(E, self.Y - Q @ (Q.T @ self.Y), atol=10 * tolerance)
 
 
 def run_edits(walk, n_edits, rtol, score_rtol=None):
@@ -106,10 +145,14 @@ def test_score_and_commit_agree_with_lstsq_on_near_collinear_columns(rng):
     walk.check_factor(1e-12)
 
 
-@pytest.mark.parametrize("n_rows", [13, 14, 15, 16])
-def test_row_counts_that_are_not_whole_vectors(rng, n_rows):
+@pytest.mark.parametrize("n_rows", [16, 17, 512, 513, 1100])
+def test_row_counts_that_do_and_do_not_fill_their_tiles(rng, n_rows):
     walk = Walk(rng, n_rows=n_rows)
-    run_edits(walk, 120, rtol=1e-6)
+    n_tiles, length = tile_shape(n_rows)
+    assert n_tiles == (1 if n_rows <= 512 else -(-n_rows // 512))
+    assert 0 <= n_tiles * length - n_rows < length
+    run_edits(walk, 120, rtol=1e-7)
+    walk.check_factor(1e-12)
 
 
 def test_scoring_leaves_the_factor_alone(rng):
@@ -165,7 +208,7 @@ def test_the_limit_of_collinearity_is_the_distance_to_the_span(rng):
 
 def test_a_perfect_fit_is_scored_no_better_than_it_can_be_resolved(rng):
     walk = Walk(rng)
-    residual = walk.factor.rows[:, 0].copy()
+    residual = walk.rows()[:, 0].copy()
     independent, _ = walk.score(np.array([], int), residual[:, None])
     assert independent
     assert walk.scratch.rss[0] == pytest.approx(UNRESOLVED * walk.factor.rss[0])
@@ -175,6 +218,6 @@ def test_refactor_gives_the_same_factor(rng):
     walk = Walk(rng)
     run_edits(walk, 200, rtol=1e-8)
     before = walk.factor.rss.copy()
-    refactor(walk.factor, walk.Y, walk.m_fixed, walk.columns)
+    refactor(walk.factor, pad_rows(walk.Q_fixed), pad_rows(walk.Y), np.asfortranarray(pad_rows(walk.columns)))
     walk.check_factor(1e-13)
     np.testing.assert_allclose(walk.factor.rss, before, rtol=1e-9)

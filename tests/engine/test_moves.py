@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from saltus.engine.moves import BIRTH, DEATH, MERGE, SPLIT, UPDATE, make_edit, propose
+from saltus.engine.moves import BIRTH, DEATH, MERGE, SPLIT, UPDATE, make_edits
+from tests.kernels import propose
 
 K_MAX, SPLIT_SCALE, WALK_SCALE = 8, 0.2, 0.1
 
 
-def apply(centers, edit):
-    kept = np.delete(centers, edit.out[: edit.n_out[0]], axis=0)
-    return np.vstack([kept, edit.incoming[: edit.n_in[0]]])
+def apply(centers, edits, which):
+    kept = np.delete(centers, edits.out[which, : edits.n_out[which]], axis=0)
+    return np.vstack([kept, edits.incoming[which, : edits.n_in[which]]])
 
 
 def as_set(centers):
@@ -19,13 +20,13 @@ def as_set(centers):
 
 def try_move(rng, move, centers, k_max=K_MAX, split_scale=SPLIT_SCALE):
     """(new centres, log_green), or None where the move is null."""
-    edit = make_edit(centers.shape[1])
+    edits, which = make_edits(3, centers.shape[1]), int(rng.integers(3))
     k = len(centers)
     padded = np.zeros((K_MAX, centers.shape[1]))
     padded[:k] = centers
-    feasible, log_green = propose(rng, move, padded, k, k_max, split_scale, WALK_SCALE, edit)
+    feasible, log_green = propose(rng, move, padded, k, k_max, split_scale, WALK_SCALE, edits, which)
     np.testing.assert_array_equal(padded[:k], centers)
-    return (apply(centers, edit), log_green) if feasible else None
+    return (apply(centers, edits, which), log_green) if feasible else None
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -34,7 +34,7 @@ def quadrature(temperature, n_grid=80):
     X, design = make_tiny_design()
     chain = ReferenceChain(
         X=design.box.to_unit(X),
-        Y=design.Y,
+        Y=design.Y[: len(X)],
         to_metric=design.target.to_metric,
         basis="gaussian",
         penalty=design.target.penalty,
@@ -74,6 +74,7 @@ def sampled(two_stage, temperature, *, n_chains, n_steps, seed=0):
             state,
             record,
             np.full(n_steps, temperature),
+            n_steps,
             0,
             1,
         )

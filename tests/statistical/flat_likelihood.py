@@ -90,6 +90,7 @@ def t_values(d, *, n_chains, n_looks, seed=0):
                 state,
                 record,
                 temperature,
+                STEPS_BETWEEN_LOOKS,
                 look * STEPS_BETWEEN_LOOKS,
                 1,
             )

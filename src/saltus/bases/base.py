@@ -36,12 +36,10 @@ class Basis(Protocol):
 
 @kernel
 def evaluate_column(code: int, X_metric: Floats, center: Floats, root_weight: Floats, column: Floats) -> None:
-    """Set column[n] = sqrt(weight_n) phi(x_n; center). O(N d).
+    """Set column[n] = sqrt(weight_n) phi(x_n; center) for the rows of a tile. O(L d).
 
-    X_metric is (d, N), coordinates in which the metric is Euclidean; so is `center`, (d,). An empty
-    `root_weight` means that every weight is 1.
+    X_metric is (d, L), coordinates in which the metric is Euclidean; so is `center`, (d,).
     """
     radial_column(code, X_metric, center, column)
-    if root_weight.size > 0:
-        for n in range(column.size):
-            column[n] *= root_weight[n]
+    for n in range(column.size):
+        column[n] *= root_weight[n]

@@ -132,17 +132,19 @@ def run_chain(
     record = start_record(state, -(-n_iter // stride))
     halts = set(_snapshot_iterations(n_iter))
     snapshots = [Snapshot(0, present_network(design, state))]
-    length = 1
+    n_wanted = 1
     done = 0
     while done < n_iter and not stop:
         until_rebuild = ITERATIONS_BETWEEN_REBUILDS - done % ITERATIONS_BETWEEN_REBUILDS
         until_halt = min(halt for halt in halts if halt > done) - done
-        n_steps = min(length, until_rebuild, until_halt)
-        temperature = settings.schedule.temperature(np.arange(done, done + n_steps), n_iter)
+        n_most = min(until_rebuild, until_halt)
+        temperature = settings.schedule.temperature(np.arange(done, done + n_most), n_iter)
         began = perf_counter()
-        run_block(rng, design.target, settings.tuning, state, record, temperature, done, stride)
-        length = _next_length(n_steps, perf_counter() - began)
-        done += n_steps
+        n_done = run_block(
+            rng, design.target, settings.tuning, state, record, temperature, min(n_wanted, n_most), done, stride
+        )
+        n_wanted = _next_length(n_done, perf_counter() - began)
+        done += n_done
         if done % ITERATIONS_BETWEEN_REBUILDS == 0:
             place_centers(design, state, state.centers[: state.k[0]].copy())
         if done in halts:
@@ -177,7 +179,7 @@ def run_chain(
 
 def place_centers(design: Design, state: State, centers: Floats) -> None:
     """Make `centers` (k, d) of the unit cube the state, factored from scratch. Mutates the state. O(N m^2)."""
-    refactor(state.factor, design.Y, design.fixed.Q.shape[1], design.columns(centers))
+    refactor(state.factor, design.fixed.Q, design.Y, design.columns(centers))
     k = len(centers)
     state.centers[:k] = centers
     state.k[0] = k
@@ -186,11 +188,11 @@ def place_centers(design: Design, state: State, centers: Floats) -> None:
 
 def _independent(design: Design, state: State, centers: Floats) -> Floats:
     """Leave out centres whose basis functions are in the span of those before them. Mutates the factor."""
-    m_fixed = design.fixed.Q.shape[1]
     while True:
         Phi = design.columns(centers)
-        refactor(state.factor, design.Y, m_fixed, Phi)
-        independent = independent_columns(state.factor, m_fixed, Phi)
+        squared = np.einsum("nk,nk->k", Phi, Phi)
+        refactor(state.factor, design.fixed.Q, design.Y, Phi)
+        independent = independent_columns(state.factor, design.fixed.Q.shape[1], squared)
         if independent.all():
             return centers
         centers = centers[independent]
@@ -212,10 +214,10 @@ def _snapshot_iterations(n_iter: int) -> list[int]:
     return sorted({int(i) for i in np.geomspace(1, n_iter, N_SNAPSHOTS).round()} | {n_iter})
 
 
-def _next_length(n_steps: int, seconds: float) -> int:
+def _next_length(n_done: int, seconds: float) -> int:
     """Choose the length of the next block, growing slowly: the first call may include compilation."""
-    wanted = int(n_steps * BLOCK_SECONDS / max(seconds, 1e-9))
-    return int(np.clip(wanted, 1, 4 * n_steps))
+    wanted = int(n_done * BLOCK_SECONDS / max(seconds, 1e-9))
+    return min(max(wanted, 1), 4 * n_done)
 
 
 def _trace(design: Design, settings: Settings, record: Record, stride: int, done: int) -> Trace:

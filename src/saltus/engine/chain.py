@@ -5,15 +5,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus._jit import glue, kernel, source_digest
+from saltus._jit import entry_point, glue, kernel, source_digest
 from saltus.bases.base import evaluate_column
-from saltus.engine.factor import Factor, Scratch, commit, make_factor, make_scratch, refactor, score
-from saltus.engine.moves import MOVES, Edit, make_edit, propose
+from saltus.engine.factor import (
+    Factor,
+    Products,
+    Scratch,
+    add_products,
+    commit,
+    dot,
+    make_factor,
+    make_products,
+    make_scratch,
+    score,
+)
+from saltus.engine.moves import MOVES, Edits, make_edits, propose
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CHOSEN, FEASIBLE, ACCEPTED = range(3)
+
+# Factors of more bytes than this do not stay in a core's own cache from one pass to the next. Then several
+# proposals are drawn from one state and scored in one pass; those after the first acceptance are discarded unseen,
+# so that it is the same chain in law.
+CACHE_BYTES = 700_000
+PROPOSALS_A_PASS = 8
 
 
 class Target(NamedTuple):
@@ -23,9 +40,9 @@ class Target(NamedTuple):
     """
 
     basis_code: int
-    X_metric: Floats  # (q, N), coordinates in which the metric is Euclidean
+    X_metric: Floats  # (n_tiles, q, L), coordinates in which the metric is Euclidean
     to_metric: Floats  # (q, d), takes the unit cube there
-    root_weight: Floats  # (N,), or empty
+    root_weight: Floats  # (n_tiles, L), 0 beyond the data
     n_total: float
     penalty: Floats  # (k_max + 1,)
     rss_floor: Floats  # (c,)
@@ -39,16 +56,28 @@ class Tuning(NamedTuple):
     two_stage: bool
 
 
+class Drawn(NamedTuple):
+    """The steps drawn from one state, in their order."""
+
+    n_edits: Ints  # (1,), how many of them are not null moves
+    move: Ints  # (S,)
+    edit: Ints  # (S,), the number of the step's edit, or -1 for a null move
+    log_green: Floats  # (S,)
+    log_uniform: Floats  # (S, 2)
+
+
 class State(NamedTuple):
-    """Where the chain is. Mutated by a step."""
+    """Where the chain is, and its workspaces. Mutated by a step."""
 
     centers: Floats  # (k_max, d), in the unit cube; the first k are in use
     k: Ints  # (1,)
     log_posterior: Floats  # (1,)
     factor: Factor
+    edits: Edits
+    drawn: Drawn
+    products: Products
     scratch: Scratch
-    edit: Edit
-    center_metric: Floats  # (q,), workspace
+    incoming_metric: Floats  # (B, 2, q), the edits' incoming centres in metric coordinates
 
 
 class Record(NamedTuple):
@@ -62,6 +91,33 @@ class Record(NamedTuple):
     counts: Ints  # (5, 3): chosen, feasible, accepted
     trace_k: NDArray[np.int32]  # (n_trace,)
     trace_log_posterior: Floats  # (n_trace,)
+
+
+def start_state(target: Target, Q_fixed: Floats, Y: Floats, n_edits: int | None = None) -> State:
+    """Build the state without basis functions. `n_edits` is the number of proposals a pass."""
+    k_max = target.penalty.size - 1
+    q, d = target.to_metric.shape
+    factor = make_factor(Q_fixed, Y, Q_fixed.shape[1] + k_max)
+    if n_edits is None:
+        n_edits = PROPOSALS_A_PASS if factor.tiles.nbytes > CACHE_BYTES else 1
+    n_steps = 1 if n_edits == 1 else 2 * n_edits
+    return State(
+        centers=np.zeros((k_max, d)),
+        k=np.zeros(1, dtype=np.int64),
+        log_posterior=np.array([log_density(target, factor.rss, 0)]),
+        factor=factor,
+        edits=make_edits(n_edits, d),
+        drawn=Drawn(
+            np.zeros(1, dtype=np.int64),
+            np.zeros(n_steps, dtype=np.int64),
+            np.zeros(n_steps, dtype=np.int64),
+            np.zeros(n_steps),
+            np.zeros((n_steps, 2)),
+        ),
+        products=make_products(factor, n_edits),
+        scratch=make_scratch(factor),
+        incoming_metric=np.zeros((n_edits, 2, q)),
+    )
 
 
 def start_record(state: State, n_trace: int) -> Record:
@@ -82,7 +138,7 @@ def start_record(state: State, n_trace: int) -> Record:
     )
 
 
-@kernel
+@entry_point
 def log_density(target: Target, rss: Floats, k: int) -> float:
     """Evaluate log pi from the residual sums of squares."""
     log_rss = 0.0
@@ -92,8 +148,93 @@ def log_density(target: Target, rss: Floats, k: int) -> float:
 
 
 @glue
+def place_in_metric(to_metric: Floats, state: State, which: int) -> None:
+    """Find the metric coordinates of the centres that an edit brings in."""
+    q, d = to_metric.shape
+    for a in range(state.edits.n_in[which]):
+        unit, metric = state.edits.incoming[which, a], state.incoming_metric[which, a]
+        for i in range(q):
+            row = to_metric[i]
+            total = 0.0
+            for j in range(d):
+                total += row[j] * unit[j]
+            metric[i] = total
+
+
+@glue
+def draw_steps(rng: np.random.Generator, to_metric: Floats, tuning: Tuning, state: State, n_most: int) -> int:
+    """Draw steps from the present state until the edits are used up; return how many. Mutates edits and drawn."""
+    drawn = state.drawn
+    k_max = state.centers.shape[0]
+    drawn.n_edits[0] = 0
+    n_drawn = 0
+    while n_drawn < min(n_most, drawn.move.size) and drawn.n_edits[0] < state.edits.n_in.size:
+        move = int(rng.random() * len(MOVES))
+        feasible, log_green = propose(
+            rng,
+            move,
+            state.centers,
+            state.k[0],
+            k_max,
+            tuning.split_scale,
+            tuning.walk_scale,
+            state.edits,
+            drawn.n_edits[0],
+        )
+        drawn.move[n_drawn] = move
+        drawn.edit[n_drawn] = -1
+        if feasible:
+            place_in_metric(to_metric, state, drawn.n_edits[0])
+            drawn.edit[n_drawn] = drawn.n_edits[0]
+            drawn.log_green[n_drawn] = log_green
+            drawn.log_uniform[n_drawn, 0] = np.log(rng.random())
+            drawn.log_uniform[n_drawn, 1] = np.log(rng.random())
+            drawn.n_edits[0] += 1
+        n_drawn += 1
+    return n_drawn
+
+
+@glue
+def survey(target: Target, state: State) -> None:
+    """Find the products of the new columns of the drawn edits, in one pass over the rows. O(N (d + m)) each.
+
+    The columns are forgotten: memory is faster to read twice than to write.
+    """
+    edits, products, tiles, columns = state.edits, state.products, state.factor.tiles, state.scratch.columns
+    n_columns = state.factor.rss.size + state.factor.Z.shape[0] - state.centers.shape[0] + state.k[0]
+    n_edits = state.drawn.n_edits[0]
+    for b in range(n_edits):
+        products.gram[b, 0] = 0.0
+        products.gram[b, 1] = 0.0
+        products.gram[b, 2] = 0.0
+        for a in range(edits.n_in[b]):
+            along = products.along[b, a]
+            for j in range(n_columns):
+                along[j] = 0.0
+    for t in range(tiles.shape[0]):
+        for b in range(n_edits):
+            for a in range(edits.n_in[b]):
+                column = columns[a, 0]
+                center = state.incoming_metric[b, a]
+                evaluate_column(target.basis_code, target.X_metric[t], center, target.root_weight[t], column)
+                add_products(tiles[t], column, n_columns, products.along[b, a])
+                for other in range(a + 1):
+                    products.gram[b, a + other] += dot(column, columns[other, 0], column.size)
+
+
+@glue
+def fill_columns(target: Target, state: State, which: int) -> None:
+    """Evaluate the columns that an edit brings in, over all rows. O(N d)."""
+    for a in range(state.edits.n_in[which]):
+        center = state.incoming_metric[which, a]
+        for t in range(target.X_metric.shape[0]):
+            column = state.scratch.columns[a, t]
+            evaluate_column(target.basis_code, target.X_metric[t], center, target.root_weight[t], column)
+
+
+@glue
 def accept(
-    rng: np.random.Generator, log_ratio: float, log_green: float, temperature: float, two_stage: bool
+    log_ratio: float, log_green: float, log_uniform: Floats, temperature: float, two_stage: bool
 ) -> bool:
     """Decide on a proposal that changes log pi by `log_ratio`. log_green is never tempered.
 
@@ -101,82 +242,50 @@ def accept(
     min{1, (pi'/pi)^(1/T - 1)}. The alternative is the kernel for pi^(1/T).
     """
     if two_stage:
-        if np.log(rng.random()) >= log_ratio + log_green:
-            return False
-        return np.log(rng.random()) < (1.0 / temperature - 1.0) * log_ratio
-    return np.log(rng.random()) < log_ratio / temperature + log_green
+        by_kernel = log_uniform[0] < log_ratio + log_green
+        return by_kernel and log_uniform[1] < (1.0 / temperature - 1.0) * log_ratio
+    return log_uniform[0] < log_ratio / temperature + log_green
 
 
 @glue
-def fill_columns(target: Target, state: State) -> None:
-    """Evaluate the basis functions that the edit brings in. O(N d)."""
-    q, d = target.to_metric.shape
-    for a in range(state.edit.n_in[0]):
-        for i in range(q):
-            total = 0.0
-            for j in range(d):
-                total += target.to_metric[i, j] * state.edit.incoming[a, j]
-            state.center_metric[i] = total
-        evaluate_column(
-            target.basis_code,
-            target.X_metric,
-            state.center_metric,
-            target.root_weight,
-            state.scratch.columns[a],
-        )
-
-
-@glue
-def replace_centers(state: State) -> None:
-    """Carry the edit out on the list of centres, in the order in which `commit` treats the columns."""
-    edit, centers = state.edit, state.centers
+def replace_centers(state: State, which: int) -> None:
+    """Carry an edit out on the list of centres, in the order in which `commit` treats the columns."""
+    edits, centers = state.edits, state.centers
     k = state.k[0]
     d = centers.shape[1]
-    if edit.n_out[0] == 2 and edit.out[0] < edit.out[1]:
-        edit.out[0], edit.out[1] = edit.out[1], edit.out[0]
-    for a in range(edit.n_out[0]):
-        for j in range(edit.out[a], k - 1):
+    for a in range(edits.n_out[which]):
+        for j in range(edits.out[which, a], k - 1):
             for i in range(d):
                 centers[j, i] = centers[j + 1, i]
         k -= 1
-    for a in range(edit.n_in[0]):
+    for a in range(edits.n_in[which]):
         for i in range(d):
-            centers[k, i] = edit.incoming[a, i]
+            centers[k, i] = edits.incoming[which, a, i]
         k += 1
     state.k[0] = k
 
 
 @glue
-def step(
-    rng: np.random.Generator,
-    target: Target,
-    tuning: Tuning,
-    state: State,
-    record: Record,
-    temperature: float,
-) -> bool:
-    """Make one step of the annealed reversible-jump chain; say whether the state changed."""
-    edit = state.edit
-    k = state.k[0]
-    k_max = state.centers.shape[0]
-    m_fixed = state.factor.Z.shape[0] - k_max
-    move = int(rng.random() * len(MOVES))
+def take_step(target: Target, tuning: Tuning, state: State, record: Record, number: int, temperature: float) -> bool:
+    """Take a step that was drawn and surveyed; say whether the state changed."""
+    edits, drawn = state.edits, state.drawn
+    move, which = drawn.move[number], drawn.edit[number]
     record.counts[move, CHOSEN] += 1
-    feasible, log_green = propose(
-        rng, move, state.centers, k, k_max, tuning.split_scale, tuning.walk_scale, edit
-    )
-    if not feasible:
+    if which < 0:
         return False
     record.counts[move, FEASIBLE] += 1
-    fill_columns(target, state)
-    if not score(state.factor, state.scratch, m_fixed, k, edit.n_out[0], edit.out, edit.n_in[0]):
+    k = state.k[0]
+    m_fixed = state.factor.Z.shape[0] - state.centers.shape[0]
+    n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
+    if not score(state.factor, state.products, which, state.scratch, m_fixed, k, n_out, out, n_in):
         return False
-    log_posterior = log_density(target, state.scratch.rss, k + edit.n_in[0] - edit.n_out[0])
-    if not accept(rng, log_posterior - state.log_posterior[0], log_green, temperature, tuning.two_stage):
+    log_ratio = log_density(target, state.scratch.rss, k + n_in - n_out) - state.log_posterior[0]
+    if not accept(log_ratio, drawn.log_green[number], drawn.log_uniform[number], temperature, tuning.two_stage):
         return False
     record.counts[move, ACCEPTED] += 1
-    commit(state.factor, state.scratch, m_fixed, k, edit.n_out[0], edit.out, edit.n_in[0])
-    replace_centers(state)
+    fill_columns(target, state, which)
+    commit(state.factor, state.products, which, state.scratch, m_fixed, k, n_out, out, n_in)
+    replace_centers(state, which)
     state.log_posterior[0] = log_density(target, state.factor.rss, state.k[0])
     return True
 
@@ -197,7 +306,7 @@ def note_state(state: State, record: Record, iteration: int) -> None:
 
 
 def _compile_run_block(digest: str):  # type: ignore[no-untyped-def]
-    @kernel
+    @entry_point
     def run_block(
         rng: np.random.Generator,
         target: Target,
@@ -205,36 +314,35 @@ def _compile_run_block(digest: str):  # type: ignore[no-untyped-def]
         state: State,
         record: Record,
         temperature: Floats,
+        n_wanted: int,
         first_iteration: int,
         trace_stride: int,
-    ) -> None:
-        """Make `temperature.size` steps, numbered from `first_iteration`."""
+    ) -> int:
+        """Make steps numbered from `first_iteration`; return how many.
+
+        They are n_wanted or a few more, as steps drawn together are taken together, but never more than
+        `temperature` has entries. So a chain does not depend on how its blocks fall.
+        """
         sources = digest  # noqa: F841  # a part of the cache's key
-        for i in range(temperature.size):
-            iteration = first_iteration + i
-            if step(rng, target, tuning, state, record, temperature[i]):
-                note_state(state, record, iteration)
-            if iteration % trace_stride == 0:
-                record.trace_k[iteration // trace_stride] = state.k[0]
-                record.trace_log_posterior[iteration // trace_stride] = state.log_posterior[0]
+        n_done = 0
+        while n_done < n_wanted:
+            n_drawn = draw_steps(rng, target.to_metric, tuning, state, temperature.size - n_done)
+            survey(target, state)
+            changed = False
+            number = 0
+            while number < n_drawn and not changed:
+                iteration = first_iteration + n_done
+                changed = take_step(target, tuning, state, record, number, temperature[n_done])
+                if changed:
+                    note_state(state, record, iteration)
+                if iteration % trace_stride == 0:
+                    record.trace_k[iteration // trace_stride] = state.k[0]
+                    record.trace_log_posterior[iteration // trace_stride] = state.log_posterior[0]
+                number += 1
+                n_done += 1
+        return n_done
 
     return run_block
 
 
 run_block = _compile_run_block(source_digest())
-
-
-def start_state(target: Target, Q_fixed: Floats, Y: Floats) -> State:
-    """Build the state without basis functions."""
-    k_max = target.penalty.size - 1
-    q, d = target.to_metric.shape
-    factor = make_factor(Q_fixed, Y, Q_fixed.shape[1] + k_max)
-    return State(
-        centers=np.zeros((k_max, d)),
-        k=np.zeros(1, dtype=np.int64),
-        log_posterior=np.array([log_density(target, factor.rss, 0)]),
-        factor=factor,
-        scratch=make_scratch(factor),
-        edit=make_edit(d),
-        center_metric=np.zeros(q),
-    )

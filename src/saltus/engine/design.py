@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from saltus.bases import Basis
 from saltus.engine.chain import Target
+from saltus.engine.factor import pad_rows, to_tiles
 from saltus.metrics import metric_factor
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ class FixedPart:
 
     means: Floats  # (d_varying,), of the features in the unit cube
     kept: Ints  # the features in use, counted among those that vary
-    Q: Floats  # (N, m_fixed), orthonormal, rows times the root of their weight
+    Q: Floats  # (N, m_fixed), padded, orthonormal, rows times the root of their weight
     R: Floats  # (m_fixed, m_fixed)
 
     @classmethod
@@ -90,7 +91,7 @@ class FixedPart:
             rank += 1
             if j > 0:
                 kept.append(j - 1)
-        return cls(means, np.array(kept, dtype=np.int64), Q[:, :rank], R[:rank, :rank])
+        return cls(means, np.array(kept, dtype=np.int64), np.asfortranarray(pad_rows(Q[:, :rank])), R[:rank, :rank])
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Design:
     metric_scale: float  # distances inside are the user's divided by this, where units do not matter
     fixed: FixedPart
     outputs: OutputScale
-    Y: Floats  # (N, c), scaled, rows times the root of their weight
+    Y: Floats  # (N, c), padded, scaled, rows times the root of their weight
 
     @property
     def k_max(self) -> int:
@@ -135,12 +136,15 @@ class Design:
         return float(-self.target.n_total * np.log(self.outputs.scale).sum())
 
     def columns(self, centers: Floats) -> Floats:
-        """Evaluate the basis functions at the rows: centers (k, d) of the unit cube -> (N, k). O(N d k)."""
+        """Evaluate the basis functions at the rows: centers (k, d) of the unit cube -> (N, k), padded. O(N d k)."""
         X_metric, root_weight = self.target.X_metric, self.target.root_weight
-        Phi = np.empty((X_metric.shape[1], len(centers)))
+        Phi = np.empty((root_weight.size, len(centers)), order="F")
         for j, center in enumerate(centers @ self.target.to_metric.T):
-            Phi[:, j] = self.basis.profile(((X_metric - center[:, None]) ** 2).sum(axis=0))
-        return Phi * root_weight[:, None] if root_weight.size else Phi
+            r_squared = np.zeros(root_weight.shape)
+            for i, coordinate in enumerate(center):
+                r_squared += (X_metric[:, i] - coordinate) ** 2
+            Phi[:, j] = (self.basis.profile(r_squared) * root_weight).ravel()
+        return Phi
 
 
 def make_design(
@@ -176,14 +180,14 @@ def make_design(
     rss_floor = weight.sum() * (RESIDUAL_ROUNDING * relative_size) ** 2
     target = Target(
         basis_code=basis.code,
-        X_metric=np.ascontiguousarray((U @ to_metric.T).T),
+        X_metric=to_tiles(U @ to_metric.T),
         to_metric=np.ascontiguousarray(to_metric),
-        root_weight=np.empty(0) if np.all(weight == 1) else root_weight,
+        root_weight=to_tiles(root_weight[:, None])[:, 0],
         n_total=float(weight.sum()),
         penalty=penalty,
         rss_floor=np.maximum(rss_floor, np.finfo(np.float64).tiny),
     )
-    return Design(target, box, basis, metric_scale, fixed, outputs, np.ascontiguousarray(Y_scaled))
+    return Design(target, box, basis, metric_scale, fixed, outputs, pad_rows(Y_scaled))
 
 
 def count_distinct_rows(X: Floats, Y: Floats) -> int:

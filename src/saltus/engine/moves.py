@@ -27,22 +27,22 @@ N_WALK_SCALES = 3
 WALK_SCALE_RATIO = 0.25
 
 
-class Edit(NamedTuple):
-    """A proposed change. Filled in place by `propose`."""
+class Edits(NamedTuple):
+    """Proposed changes, B of them. One is filled in place by `propose`."""
 
-    n_out: Ints  # (1,)
-    out: Ints  # (2,), which centres go out
-    n_in: Ints  # (1,)
-    incoming: Floats  # (2, d), the centres that come in
+    n_out: Ints  # (B,)
+    out: Ints  # (B, 2), which centres go out
+    n_in: Ints  # (B,)
+    incoming: Floats  # (B, 2, d), the centres that come in
 
 
-def make_edit(n_dimensions: int) -> Edit:
-    """Allocate an edit."""
-    return Edit(
-        np.zeros(1, dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros((2, n_dimensions)),
+def make_edits(n_edits: int, n_dimensions: int) -> Edits:
+    """Allocate so many edits."""
+    return Edits(
+        np.zeros(n_edits, dtype=np.int64),
+        np.zeros((n_edits, 2), dtype=np.int64),
+        np.zeros(n_edits, dtype=np.int64),
+        np.zeros((n_edits, 2, n_dimensions)),
     )
 
 
@@ -71,34 +71,34 @@ def nearest(centers: Floats, k: int, point: Floats, skip: int) -> tuple[int, flo
 
 @glue
 def propose_birth(
-    rng: np.random.Generator, centers: Floats, k: int, k_max: int, edit: Edit
+    rng: np.random.Generator, centers: Floats, k: int, k_max: int, edits: Edits, which: int
 ) -> tuple[bool, float]:
     """Add one centre, uniform in the box."""
     if k == k_max:
         return False, 0.0
     for i in range(centers.shape[1]):
-        edit.incoming[0, i] = rng.random()
-    edit.n_out[0] = 0
-    edit.n_in[0] = 1
+        edits.incoming[which, 0, i] = rng.random()
+    edits.n_out[which] = 0
+    edits.n_in[which] = 1
     log_selection = -np.log(k + 1.0)  # death picks this one out of k + 1; the density of the draw is 1
     return True, log_selection
 
 
 @glue
-def propose_death(rng: np.random.Generator, k: int, edit: Edit) -> tuple[bool, float]:
+def propose_death(rng: np.random.Generator, k: int, edits: Edits, which: int) -> tuple[bool, float]:
     """Remove one centre at random."""
     if k == 0:
         return False, 0.0
-    edit.out[0] = pick(rng, k)
-    edit.n_out[0] = 1
-    edit.n_in[0] = 0
+    edits.out[which, 0] = pick(rng, k)
+    edits.n_out[which] = 1
+    edits.n_in[which] = 0
     log_selection = np.log(float(k))
     return True, log_selection
 
 
 @glue
 def propose_split(
-    rng: np.random.Generator, centers: Floats, k: int, k_max: int, split_scale: float, edit: Edit
+    rng: np.random.Generator, centers: Floats, k: int, k_max: int, split_scale: float, edits: Edits, which: int
 ) -> tuple[bool, float]:
     """Replace one centre by two at mu - s u and mu + s u, which must be each other's nearest."""
     if k == 0 or k == k_max:
@@ -111,19 +111,19 @@ def propose_split(
         shift = split_scale * (2.0 * rng.random() - 1.0)
         low = centers[parent, i] - shift
         high = centers[parent, i] + shift
-        edit.incoming[0, i] = low
-        edit.incoming[1, i] = high
+        edits.incoming[which, 0, i] = low
+        edits.incoming[which, 1, i] = high
         inside = inside and 0.0 <= low <= 1.0 and 0.0 <= high <= 1.0
         squared_gap += 4.0 * shift * shift
     if not inside:
         return False, 0.0
     for child in range(2):
-        _, distance = nearest(centers, k, edit.incoming[child], parent)
+        _, distance = nearest(centers, k, edits.incoming[which, child], parent)
         if distance < squared_gap:
             return False, 0.0
-    edit.out[0] = parent
-    edit.n_out[0] = 1
-    edit.n_in[0] = 2
+    edits.out[which, 0] = parent
+    edits.n_out[which] = 1
+    edits.n_in[which] = 2
     # Merge finds the pair from either of its two members out of k + 1; u has density 2^-d on [-1, 1]^d and
     # (mu, u) and (mu, -u) give the same pair; the Jacobian of (mu, u) -> (mu - s u, mu + s u) is (2 s)^d.
     log_selection = np.log(k / (k + 1.0))
@@ -133,7 +133,7 @@ def propose_split(
 
 @glue
 def propose_merge(
-    rng: np.random.Generator, centers: Floats, k: int, split_scale: float, edit: Edit
+    rng: np.random.Generator, centers: Floats, k: int, split_scale: float, edits: Edits, which: int
 ) -> tuple[bool, float]:
     """Replace two mutually nearest centres, within reach of a split, by their midpoint."""
     if k < 2:
@@ -147,11 +147,11 @@ def propose_merge(
     for i in range(d):
         if abs(centers[one, i] - centers[other, i]) >= 2.0 * split_scale:
             return False, 0.0
-        edit.incoming[0, i] = 0.5 * (centers[one, i] + centers[other, i])
-    edit.out[0] = one
-    edit.out[1] = other
-    edit.n_out[0] = 2
-    edit.n_in[0] = 1
+        edits.incoming[which, 0, i] = 0.5 * (centers[one, i] + centers[other, i])
+    edits.out[which, 0] = one
+    edits.out[which, 1] = other
+    edits.n_out[which] = 2
+    edits.n_in[which] = 1
     log_selection = np.log(k / (k - 1.0))
     log_density_and_jacobian = -d * np.log(4.0 * split_scale)
     return True, log_selection + log_density_and_jacobian
@@ -159,24 +159,26 @@ def propose_merge(
 
 @glue
 def propose_update(
-    rng: np.random.Generator, centers: Floats, k: int, walk_scale: float, edit: Edit
+    rng: np.random.Generator, centers: Floats, k: int, walk_scale: float, edits: Edits, which: int
 ) -> tuple[bool, float]:
     """Move one centre: a draw from the whole box, or a Gaussian walk at one of several scales."""
     if k == 0:
         return False, 0.0
     moved = pick(rng, k)
-    edit.out[0] = moved
-    edit.n_out[0] = 1
-    edit.n_in[0] = 1
+    edits.out[which, 0] = moved
+    edits.n_out[which] = 1
+    edits.n_in[which] = 1
     if rng.random() < GLOBAL_UPDATE:
         for i in range(centers.shape[1]):
-            edit.incoming[0, i] = rng.random()
+            edits.incoming[which, 0, i] = rng.random()
         return True, 0.0
-    scale = walk_scale * WALK_SCALE_RATIO ** pick(rng, N_WALK_SCALES)
+    scale = walk_scale
+    for _ in range(pick(rng, N_WALK_SCALES)):
+        scale *= WALK_SCALE_RATIO
     inside = True
     for i in range(centers.shape[1]):
         value = centers[moved, i] + scale * rng.standard_normal()
-        edit.incoming[0, i] = value
+        edits.incoming[which, 0, i] = value
         inside = inside and 0.0 <= value <= 1.0
     return inside, 0.0
 
@@ -190,15 +192,16 @@ def propose(
     k_max: int,
     split_scale: float,
     walk_scale: float,
-    edit: Edit,
+    edits: Edits,
+    which: int,
 ) -> tuple[bool, float]:
-    """Propose by `move`: fill `edit`, return (feasible, log_green)."""
+    """Propose by `move`: fill edits[which], return (feasible, log_green)."""
     if move == BIRTH:
-        return propose_birth(rng, centers, k, k_max, edit)
+        return propose_birth(rng, centers, k, k_max, edits, which)
     if move == DEATH:
-        return propose_death(rng, k, edit)
+        return propose_death(rng, k, edits, which)
     if move == SPLIT:
-        return propose_split(rng, centers, k, k_max, split_scale, edit)
+        return propose_split(rng, centers, k, k_max, split_scale, edits, which)
     if move == MERGE:
-        return propose_merge(rng, centers, k, split_scale, edit)
-    return propose_update(rng, centers, k, walk_scale, edit)
+        return propose_merge(rng, centers, k, split_scale, edits, which)
+    return propose_update(rng, centers, k, walk_scale, edits, which)

@@ -1,0 +1,175 @@
+"""Speed of the fused chain: ``python -m benchmarks.kernel``.
+
+For each (N, k): microseconds an iteration of the real chain held at about that k, and the ratio to one NumPy
+``Q.T @ p`` of the same N and m on one thread, in the same run. Then the plain oracle of tests/reference.py on the
+first, the growth with N at fixed k, and the time to compile.
+"""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from saltus.bases import Radial
+from saltus.engine.anneal import place_centers
+from saltus.engine.chain import ACCEPTED, CHOSEN, Tuning, run_block, start_record, start_state
+from saltus.engine.design import Box, Design, FixedPart, make_design
+from tests.reference import ReferenceChain
+
+N_INPUTS, N_OUTPUTS = 2, 2
+REPEATS = 7
+TUNING = Tuning(split_scale=0.1, walk_scale=0.1, two_stage=True)
+
+
+def make_problem(n_rows: int, k: int, basis: str) -> tuple[np.ndarray, Design]:
+    """Data from a network of k bases, and the penalty that keeps a chain at temperature 1 near k."""
+    rng = np.random.default_rng(n_rows + k)
+    X = rng.random((n_rows, N_INPUTS))
+    centers = rng.random((k, N_INPUTS))
+    distance = np.linalg.norm(X[:, None] - centers, axis=2)
+    Y = np.exp(-8 * distance**2) @ rng.standard_normal((k, N_OUTPUTS))
+    Y += 0.1 * Y.std() * rng.standard_normal(Y.shape)
+    weight = np.ones(n_rows)
+    box = Box.around(X, 0.1)
+    fixed = FixedPart.factor(box.to_unit(X), weight)
+    # A well around k: the chain is free to move, but not to leave.
+    sizes = np.arange(k + 8)
+    penalty = 1.5 * np.log(n_rows) * sizes + 50.0 * np.maximum(np.abs(sizes - k) - 2, 0) ** 2 * np.log(n_rows)
+    return X, make_design(
+        X, Y, weight, box=box, fixed=fixed, basis=Radial(basis), metric="standardized", penalty=penalty
+    )
+
+
+@dataclass
+class Measured:
+    """A chain at work."""
+
+    microseconds: float
+    mean_k: float
+    acceptance: float
+
+
+def measure_chain(design: Design, k: int, seconds: float) -> Measured:
+    rng = np.random.default_rng(0)
+    state = start_state(design.target, design.fixed.Q, design.Y)
+    place_centers(design, state, rng.random((k, N_INPUTS)))
+
+    def run(n: int, temperature: float = 1.0):
+        record = start_record(state, n)
+        began = perf_counter()
+        run_block(rng, design.target, TUNING, state, record, np.full(n, temperature), n, 0, 1)
+        return perf_counter() - began, record
+
+    run(10)
+    rate = 100 / run(100)[0]
+    run(int(rate * seconds))  # settle
+    n = max(int(rate * seconds / REPEATS), 20)
+    runs = [run(n) for _ in range(REPEATS)]
+    counts = sum(record.counts for _, record in runs)
+    return Measured(
+        microseconds=min(elapsed for elapsed, _ in runs) / n * 1e6,
+        mean_k=float(np.mean([record.trace_k.mean() for _, record in runs])),
+        acceptance=counts[:, ACCEPTED].sum() / counts[:, CHOSEN].sum(),
+    )
+
+
+def measure_product(n_rows: int, m: int, seconds: float) -> float:
+    """Microseconds of NumPy's Q.T @ p."""
+    rng = np.random.default_rng(0)
+    Q, p = rng.standard_normal((n_rows, m)), rng.standard_normal(n_rows)
+    n = max(int(seconds / REPEATS / (n_rows * m * 2e-10 + 1e-6)), 3)
+    best = np.inf
+    for _ in range(REPEATS):
+        began = perf_counter()
+        for _ in range(n):
+            Q.T @ p
+        best = min(best, perf_counter() - began)
+    return best / n * 1e6
+
+
+def measure_oracle(X: np.ndarray, design: Design, k: int, n_steps: int = 300) -> float:
+    rng = np.random.default_rng(0)
+    chain = ReferenceChain(
+        X=design.box.to_unit(X),
+        Y=design.Y[: len(X)],
+        to_metric=design.target.to_metric,
+        basis=design.basis.name,
+        penalty=design.target.penalty,
+        split_scale=TUNING.split_scale,
+        walk_scale=TUNING.walk_scale,
+        centers=rng.random((k, N_INPUTS)),
+    )
+    began = perf_counter()
+    for _ in range(n_steps):
+        chain.step(rng, 1.0)
+    return (perf_counter() - began) / n_steps * 1e6
+
+
+COMPILE = """
+from time import process_time
+began = process_time()
+import numpy as np
+from saltus.regressors import AnnealedRegressor
+imported = process_time()
+rng = np.random.default_rng(0)
+AnnealedRegressor(n_iter=1, n_chains=1).fit(rng.random((50, 2)), rng.random((50, 2)))
+print(imported - began, process_time() - imported)
+"""
+
+
+def measure_compilation() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        for label in ("compiling", "from the cache"):
+            done = subprocess.run(
+                [sys.executable, "-c", COMPILE], env=environment, capture_output=True, text=True, check=True
+            )
+            imports, fit = map(float, done.stdout.split())
+            print(f"  {label:15} imports {imports:5.2f} s CPU, first fit {fit:5.2f} s CPU")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each measurement")
+    parser.add_argument("--basis", default="cubic")
+    options = parser.parse_args()
+
+    print(f"{'N':>7} {'k':>4} {'mean k':>7} {'accepted':>9} {'us/iteration':>13} {'us Q.T @ p':>11} {'ratio':>6}")
+    for n_rows, k in ((200, 12), (2_000, 30), (20_000, 50)):
+        X, design = make_problem(n_rows, k, options.basis)
+        chain = measure_chain(design, k, options.seconds)
+        product = measure_product(n_rows, 1 + N_INPUTS + k, options.seconds)
+        print(
+            f"{n_rows:7d} {k:4d} {chain.mean_k:7.1f} {chain.acceptance:9.3f} {chain.microseconds:13.3f} "
+            f"{product:11.3f} {chain.microseconds / product:6.2f}",
+            flush=True,
+        )
+        if n_rows == 200:
+            oracle = measure_oracle(X, design, k)
+            print(f"{'':13}the plain oracle: {oracle:.0f} us/iteration, {oracle / chain.microseconds:.0f} times as long")
+
+    print("growth with N at k = 12:")
+    sizes = (2_000, 20_000, 200_000)
+    times = []
+    for n_rows in sizes:
+        _, design = make_problem(n_rows, 12, options.basis)
+        times.append(measure_chain(design, 12, options.seconds).microseconds)
+        print(f"  N = {n_rows:7d}: {times[-1]:10.2f} us/iteration", flush=True)
+    exponent = np.log(times[-1] / times[0]) / np.log(sizes[-1] / sizes[0])
+    print(f"  exponent from {sizes[0]} to {sizes[-1]}: {exponent:.3f}")
+
+    print("a first fit in a new process:")
+    measure_compilation()
+
+
+if __name__ == "__main__":
+    main()
