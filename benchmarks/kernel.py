@@ -31,7 +31,7 @@ TUNING = Tuning(split_scale=0.1, walk_scale=0.1, two_stage=True)
 
 
 def make_problem(n_rows: int, k: int, basis: str) -> tuple[np.ndarray, Design]:
-    """Data from a network of k bases, and the penalty that keeps a chain at temperature 1 near k."""
+    """Make data from a network of k bases, and a penalty that keeps a chain at temperature 1 near k."""
     rng = np.random.default_rng(n_rows + k)
     X = rng.random((n_rows, N_INPUTS))
     centers = rng.random((k, N_INPUTS))
@@ -155,7 +155,9 @@ def main() -> None:
         )
         if n_rows == 200:
             oracle = measure_oracle(X, design, k)
-            print(f"{'':13}the plain oracle: {oracle:.0f} us/iteration, {oracle / chain.microseconds:.0f} times as long")
+            print(
+                f"{'':13}the plain oracle: {oracle:.0f} us/iteration, {oracle / chain.microseconds:.0f} times as long"
+            )
 
     print("growth with N at k = 12:")
     sizes = (2_000, 20_000, 200_000)

@@ -198,7 +198,7 @@ def test_complex(data):
 
 def test_sparse(data):
     X, y = data
-    with pytest.raises(TypeError, match="Sparse data was passed.*dense"):
+    with pytest.raises(TypeError, match=r"Sparse data was passed.*dense"):
         fit(sparse.csr_matrix(X), y)
 
 
@@ -209,7 +209,7 @@ def test_weights(data):
         model.fit(X, y, sample_weight=np.full(30, 0.01))
     with pytest.raises(ValueError, match=r"[Ss]ample.?weight"):
         model.fit(X, y, sample_weight=np.zeros(30))
-    with pytest.raises(ValueError, match="[Nn]egative"):
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
         model.fit(X, y, sample_weight=-np.ones(30))
     with pytest.raises(ValueError, match=r"sample_weight.shape|inconsistent"):
         model.fit(X, y, sample_weight=np.ones(29))
@@ -275,7 +275,7 @@ def test_starting_centres(data, init, message):
 
 
 def test_parts():
-    with pytest.raises(ValueError, match="must be one of linear, cubic.* Got 'quintic'"):
+    with pytest.raises(ValueError, match=r"must be one of linear, cubic.* Got 'quintic'"):
         Radial("quintic")
     with pytest.raises(ValueError, match=r"positive number. Got 0"):
         Radial("gaussian", width=0)

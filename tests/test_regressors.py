@@ -84,8 +84,7 @@ PENALTIES = {
     "bic": lambda n, c, m, k, q: (c + q) / 2 * np.log(n) * k,
     "mdl": lambda n, c, m, k, q: (c + q) / 2 * np.log(n) * k,
     "hqc": lambda n, c, m, k, q: (c + q) * np.log(np.log(n)) * k,
-    "ebic": lambda n, c, m, k, q: (c + q) / 2 * np.log(n) * k
-    + sum(np.log(n - i) - np.log(i + 1) for i in range(k)),
+    "ebic": lambda n, c, m, k, q: (c + q) / 2 * np.log(n) * k + sum(np.log(n - i) - np.log(i + 1) for i in range(k)),
     "aicc": lambda n, c, m, k, q: aicc_penalty(n, c, m + 1 + k + q * k / c) - aicc_penalty(n, c, m + 1),
 }
 
@@ -107,9 +106,7 @@ def test_criterion_value_is_negative_log_likelihood_plus_penalty(bumps, criterio
         ).fit(X, Y)
         residual = Y - model.predict(X)
         variance = (residual**2).mean(axis=0)
-        minus_log_likelihood = (
-            0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance).sum(axis=0)
-        ).sum()
+        minus_log_likelihood = (0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance).sum(axis=0)).sum()
         penalty = PENALTIES[criterion](n, c, 1 + d, model.n_bases_, 1 if center_cost == "paper" else d)
         assert model.criterion_value_ == pytest.approx(minus_log_likelihood + penalty, rel=1e-9)
         assert model.log_posterior_ == pytest.approx(
@@ -158,15 +155,14 @@ def test_the_same_seed_gives_the_same_bits_however_chains_are_run(bumps, monkeyp
     model = AnnealedRegressor(n_iter=12_000, n_chains=3, random_state=7)
     expected = model.fit(X, Y).predict(X)
 
-    def check():
+    def check(n_jobs=None):
         other = clone(model).set_params(n_jobs=n_jobs).fit(X, Y)
         np.testing.assert_array_equal(other.predict(X), expected)
         for one, two in zip(model.result_.chains, other.result_.chains, strict=True):
             np.testing.assert_array_equal(one.trace.log_posterior, two.trace.log_posterior)
 
     for n_jobs in (1, 2, -1):
-        check()
-    n_jobs = None
+        check(n_jobs)
     with parallel_config("loky", n_jobs=2):
         check()
     monkeypatch.setattr(saltus.engine.anneal, "BLOCK_SECONDS", 1e-5)
@@ -255,7 +251,12 @@ def test_staged_predict_follows_the_chain(bumps):
 
 @pytest.mark.parametrize(
     ("name", "schedule"),
-    [("linear", Linear()), ("geometric", Geometric()), ("logarithmic", Logarithmic()), ("constant", Constant())],
+    [
+        ("linear", Linear()),
+        ("geometric", Geometric()),
+        ("logarithmic", Logarithmic()),
+        ("constant", Constant()),
+    ],
 )
 def test_a_schedule_by_name_is_the_default_object(bumps, name, schedule):
     X, Y = bumps

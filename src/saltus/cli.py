@@ -10,9 +10,7 @@ from saltus import __version__
 
 def build_parser() -> argparse.ArgumentParser:
     """Describe the commands."""
-    parser = argparse.ArgumentParser(
-        prog="saltus", description="Regression networks that choose their own size."
-    )
+    parser = argparse.ArgumentParser(prog="saltus", description="Regression networks that choose their own size.")
     parser.add_argument("--version", action="version", version=f"saltus {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo = commands.add_parser(
@@ -36,9 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="PICTURE",
         help="where the picture goes (default: %(default)s)",
     )
-    demo.add_argument(
-        "--iterations", type=_positive, default=100_000, help="of each chain (default: %(default)s)"
-    )
+    demo.add_argument("--iterations", type=_positive, default=100_000, help="of each chain (default: %(default)s)")
     demo.add_argument("--chains", type=_positive, default=4, help="default: %(default)s")
     demo.add_argument("--seed", type=int, default=0, help="default: %(default)s")
     return parser

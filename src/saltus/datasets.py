@@ -1,10 +1,9 @@
 """Data sets with a known truth."""
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Floats = NDArray[np.float64]
+from saltus._typing import Floats
 
 ROBOT_ARM_NOISE = 0.05
 

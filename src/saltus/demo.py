@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from saltus._typing import Floats
 from saltus.datasets import make_robot_arm, robot_arm_position
 from saltus.plots import plot_convergence, require_matplotlib, summed_mse
 from saltus.regressors import AnnealedRegressor
-
-Floats = NDArray[np.float64]
 
 N_TRAIN = 200
 N_TEST = 200

@@ -5,9 +5,8 @@ coordinates in which the distance is Euclidean.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from saltus._typing import Floats
 
 METRICS = ("euclidean", "standardized", "mahalanobis")
 

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from saltus._typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from saltus.regressors import AnnealedRegressor
-
-Floats = NDArray[np.float64]
 
 
 def require_matplotlib() -> Any:
@@ -60,9 +59,7 @@ def plot_convergence(
             iterations, predictions = zip(*model.staged_predict(X, chain=chain_number), strict=True)
             errors = [summed_mse(Y, predicted) for predicted in predictions]
             axis.plot(np.array(iterations) + 1, errors, color=color, lw=1.2, label=label)
-    for axis, title in zip(
-        axes.flat, ("log posterior", "basis functions k", "train error", "test error"), strict=True
-    ):
+    for axis, title in zip(axes.flat, ("log posterior", "basis functions k", "train error", "test error"), strict=True):
         axis.set_title(title)
         axis.set_xscale("log")
         axis.grid(alpha=0.3)

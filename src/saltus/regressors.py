@@ -2,16 +2,18 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from saltus._typing import Floats
 from saltus.bases import RADIAL_NAMES, Basis, resolve_basis
 from saltus.criteria import CRITERIA, Counts, negative_log_likelihood, penalty_table
 from saltus.engine.anneal import Settings, anneal
@@ -22,13 +24,21 @@ from saltus.metrics import METRICS, check_metric_matrix
 from saltus.progress import ProgressLine
 from saltus.schedules import SCHEDULES, Schedule, resolve_schedule
 
-Floats = NDArray[np.float64]
-
 # The default k_max is this, or what keeps the design's columns at half the rows.
 DEFAULT_K_MAX = 50
 
 # Squares and products of values within these bounds can be represented.
 SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What `fit` was given, checked; rows of weight 0 are gone."""
+
+    X: Floats  # (N, d)
+    Y: Floats  # (N, c)
+    weight: Floats  # (N,)
+    single_output: bool  # y was one-dimensional
 
 
 class DependentFeaturesWarning(UserWarning):
@@ -198,16 +208,8 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
-        )
-        weight = _check_frequencies(sample_weight, X)
-        Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
-        present = weight > 0
-        X, Y, weight = X[present], Y[present], weight[present]
-        _check_magnitude(X, "X")
-        _check_magnitude(Y, "y")
-        design = self._make_design(X, Y, weight)
+        data = _check_data(self, X, y, sample_weight)
+        design = self._make_design(data)
         seeds = _seed_sequence(self.random_state).spawn(self.n_chains)
         settings = Settings(
             n_iter=int(self.n_iter),
@@ -221,7 +223,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         finally:
             if progress is not None:
                 progress.close()
-        self._store(design, result, squeeze=np.ndim(y) == 1)
+        self._store(design, result, single_output=data.single_output)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -236,8 +238,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._squeeze(self._network.predict(X))
+        return self._squeeze(self._network.predict(_check_inputs(self, X)))
 
     def staged_predict(self, X: ArrayLike, chain: int = 0) -> Iterator[tuple[int, Floats]]:
         """Predict with the networks that a chain passed through.
@@ -255,16 +256,17 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        inputs = _check_inputs(self, X)
         for snapshot in self.result_.chains[chain].snapshots:
-            yield snapshot.iteration, self._squeeze(snapshot.network.predict(X))
+            yield snapshot.iteration, self._squeeze(snapshot.network.predict(inputs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
 
-    def _make_design(self, X: Floats, Y: Floats, weight: Floats) -> Design:
+    def _make_design(self, data: TrainingData) -> Design:
+        X, Y, weight = data.X, data.Y, data.weight
         n_features = X.shape[1]
         metric = self.metric if isinstance(self.metric, str) else check_metric_matrix(self.metric, n_features)
         box = Box.around(X, float(self.box_margin))
@@ -336,14 +338,14 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 stacklevel=5,
             )
 
-    def _store(self, design: Design, result: AnnealResult, *, squeeze: bool) -> None:
+    def _store(self, design: Design, result: AnnealResult, *, single_output: bool) -> None:
         best = result.chains[result.best_chain].best
         network = best.network
         n_total = design.target.n_total
         rss = np.maximum(best.rss, design.target.rss_floor * design.outputs.scale**2)
         penalty = float(design.target.penalty[best.n_bases])
         self._network = network
-        self._single_output = squeeze
+        self._single_output = single_output
         self.n_bases_ = best.n_bases
         self.centers_ = network.centers
         self.intercept_ = self._squeeze_outputs(network.intercept)
@@ -361,6 +363,24 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _squeeze_outputs(self, values: Floats) -> Any:
         return values[0] if self._single_output else values
+
+
+def _check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingData:
+    inputs, outputs = validate_data(
+        estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
+    )
+    weight = _check_frequencies(sample_weight, inputs)
+    present = weight > 0
+    Y = np.asarray(outputs, dtype=np.float64).reshape(len(inputs), -1)
+    data = TrainingData(inputs[present], Y[present], weight[present], single_output=np.ndim(outputs) == 1)
+    _check_magnitude(data.X, "X")
+    _check_magnitude(data.Y, "y")
+    return data
+
+
+def _check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Floats:
+    inputs: Floats = validate_data(estimator, X, dtype=np.float64, reset=False)
+    return inputs
 
 
 def _seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from saltus._typing import Floats, Ints
 
 
 class Schedule(Protocol):

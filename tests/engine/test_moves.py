@@ -55,14 +55,10 @@ def test_log_green_of_split_is_selection_times_density_times_jacobian(rng, d):
     mu, u, step = centers[0], rng.uniform(-1, 1, d), 1e-6
 
     def pair(values):
-        return np.concatenate(
-            [values[:d] - SPLIT_SCALE * values[d:], values[:d] + SPLIT_SCALE * values[d:]]
-        )
+        return np.concatenate([values[:d] - SPLIT_SCALE * values[d:], values[:d] + SPLIT_SCALE * values[d:]])
 
     at = np.concatenate([mu, u])
-    jacobian = np.stack(
-        [(pair(at + step * e) - pair(at - step * e)) / (2 * step) for e in np.eye(2 * d)], axis=1
-    )
+    jacobian = np.stack([(pair(at + step * e) - pair(at - step * e)) / (2 * step) for e in np.eye(2 * d)], axis=1)
     k = len(centers)
     pick_pair_for_merge = 2 / (k + 1)
     pick_parent = 1 / k
@@ -87,7 +83,15 @@ def test_log_green_of_birth_death_and_update(rng):
 
 @pytest.mark.parametrize(
     ("move", "k", "k_max"),
-    [(BIRTH, 4, 4), (SPLIT, 4, 4), (DEATH, 0, 4), (SPLIT, 0, 4), (MERGE, 0, 4), (MERGE, 1, 4), (UPDATE, 0, 4)],
+    [
+        (BIRTH, 4, 4),
+        (SPLIT, 4, 4),
+        (DEATH, 0, 4),
+        (SPLIT, 0, 4),
+        (MERGE, 0, 4),
+        (MERGE, 1, 4),
+        (UPDATE, 0, 4),
+    ],
 )
 def test_moves_that_cannot_be_made_are_null(rng, move, k, k_max):
     assert all(try_move(rng, move, rng.random((k, 2)), k_max=k_max) is None for _ in range(50))

@@ -24,9 +24,7 @@ def make_tiny_design():
     fixed = FixedPart.factor(box.to_unit(X), weight)
     basis = Radial("gaussian", width=0.3)
     penalty = PENALTY * np.arange(K_MAX + 1)
-    return X, make_design(
-        X, Y, weight, box=box, fixed=fixed, basis=basis, metric="euclidean", penalty=penalty
-    )
+    return X, make_design(X, Y, weight, box=box, fixed=fixed, basis=basis, metric="euclidean", penalty=penalty)
 
 
 def quadrature(temperature, n_grid=80):

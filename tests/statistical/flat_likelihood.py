@@ -29,9 +29,7 @@ def make_flat_design(d):
     penalty = -np.arange(K_MAX + 1) * np.log(MEAN)
     # Narrow enough for near-collinear columns, which are refused, to be rare.
     basis = Radial("gaussian", width=0.05 * d)
-    design = make_design(
-        X, X[:, :1], weight, box=box, fixed=fixed, basis=basis, metric="euclidean", penalty=penalty
-    )
+    design = make_design(X, X[:, :1], weight, box=box, fixed=fixed, basis=basis, metric="euclidean", penalty=penalty)
     object.__setattr__(design, "target", design.target._replace(n_total=0.0))
     return design
 

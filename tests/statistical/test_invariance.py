@@ -51,9 +51,7 @@ BUGS = {
     "a clamp at the edge of the box": (
         FLAT,
         "engine/moves.py",
-        [
-            ("centers[moved, i] + scale * rng.standard_normal()", "centers[moved, i] + scale * rng.standard_normal()\n        value = min(max(value, 0.0), 1.0)"),
-        ],
+        [("edits.incoming[which, 0, i] = value", "value = edits.incoming[which, 0, i] = min(max(value, 0.0), 1.0)")],
     ),
     "merge without mutual nearness": (FLAT, "engine/moves.py", [("if back != one:", "if back < 0:")]),
     "a null move turned into another": (

@@ -6,13 +6,9 @@ give it a code of its own, and add a line to `evaluate_column`.
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from saltus._jit import kernel
+from saltus._typing import Floats
 from saltus.bases.radial import radial_column
-
-Floats = NDArray[np.float64]
 
 
 class Basis(Protocol):

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import get_args, Literal
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from saltus._jit import glue
-
-Floats = NDArray[np.float64]
+from saltus._typing import Floats
 
 RadialName = Literal["linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric"]
 RADIAL_NAMES: tuple[str, ...] = get_args(RadialName)

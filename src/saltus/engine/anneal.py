@@ -10,20 +10,27 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from saltus.engine.chain import ACCEPTED, CHOSEN, FEASIBLE, Record, State, Tuning, log_density, run_block
-from saltus.engine.chain import start_record, start_state
+from saltus._typing import Floats
+from saltus.engine.chain import (
+    ACCEPTED,
+    CHOSEN,
+    FEASIBLE,
+    Record,
+    State,
+    Tuning,
+    log_density,
+    run_block,
+    start_record,
+    start_state,
+)
 from saltus.engine.design import Design
 from saltus.engine.factor import independent_columns, refactor
 from saltus.engine.moves import MOVES
 from saltus.engine.network import Network, network_from_factor
 from saltus.engine.result import AnnealResult, BestState, ChainResult, MoveCount, Snapshot, Trace
 from saltus.schedules import Schedule
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # A block of steps runs without looking up for about this many seconds.
 BLOCK_SECONDS = 0.03
@@ -83,7 +90,7 @@ def single_threaded_blas() -> AbstractContextManager[None]:
 
     Sums then have one order too, so that a chain is the same wherever it runs.
     """
-    return _blas().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+    return _blas().limit(limits=1, user_api="blas")
 
 
 def anneal(
@@ -141,7 +148,15 @@ def run_chain(
         temperature = settings.schedule.temperature(np.arange(done, done + n_most), n_iter)
         began = perf_counter()
         n_done = run_block(
-            rng, design.target, settings.tuning, state, record, temperature, min(n_wanted, n_most), done, stride
+            rng,
+            design.target,
+            settings.tuning,
+            state,
+            record,
+            temperature,
+            min(n_wanted, n_most),
+            done,
+            stride,
         )
         n_wanted = _next_length(n_done, perf_counter() - began)
         done += n_done
@@ -150,8 +165,8 @@ def run_chain(
         if done in halts:
             snapshots.append(Snapshot(done, present_network(design, state)))
         if listener is not None:
-            best = float(record.best_log_posterior[0]) + design.log_posterior_shift
-            listener(number, done, int(record.best_k[0]), best)
+            best_so_far = float(record.best_log_posterior[0]) + design.log_posterior_shift
+            listener(number, done, int(record.best_k[0]), best_so_far)
     place_centers(design, state, record.best_centers[: record.best_k[0]])
     best = BestState(
         network=present_network(design, state),

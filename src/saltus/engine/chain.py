@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus._jit import entry_point, glue, kernel, source_digest
+from saltus._jit import entry_point, glue, source_digest
+from saltus._typing import Floats, Ints
 from saltus.bases.base import evaluate_column
 from saltus.engine.factor import (
     Factor,
@@ -20,9 +21,6 @@ from saltus.engine.factor import (
     score,
 )
 from saltus.engine.moves import MOVES, Edits, make_edits, propose
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CHOSEN, FEASIBLE, ACCEPTED = range(3)
 
@@ -233,9 +231,7 @@ def fill_columns(target: Target, state: State, which: int) -> None:
 
 
 @glue
-def accept(
-    log_ratio: float, log_green: float, log_uniform: Floats, temperature: float, two_stage: bool
-) -> bool:
+def accept(log_ratio: float, log_green: float, log_uniform: Floats, temperature: float, two_stage: bool) -> bool:
     """Decide on a proposal that changes log pi by `log_ratio`. log_green is never tempered.
 
     Two-stage is eq. (5) of the paper: what the kernel for pi itself returns is accepted with probability

@@ -3,16 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from saltus._typing import Bools, Floats, Ints
 from saltus.bases import Basis
 from saltus.engine.chain import Target
 from saltus.engine.factor import pad_rows, to_tiles
 from saltus.metrics import metric_factor
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 # A column of the linear term that is nearer than this to the span of those before it, relative to its
 # spread, depends on them.
@@ -160,13 +156,9 @@ def make_design(
 ) -> Design:
     """Prepare X (N, d), Y (N, c), weight (N,) > 0 for the chains."""
     U = box.to_unit(X)
-    to_metric = metric_factor(
-        metric if isinstance(metric, str) else metric[np.ix_(box.varies, box.varies)],
-        U,
-        weight,
-        box.width[box.varies],
-    )
-    to_metric = to_metric / basis.width
+    if not isinstance(metric, str):
+        metric = metric[np.ix_(box.varies, box.varies)]
+    to_metric = metric_factor(metric, U, weight, box.width[box.varies]) / basis.width
     metric_scale = 1.0
     if basis.degree is not None:
         metric_scale = float(np.abs(to_metric).max(initial=0.0)) or 1.0
@@ -193,7 +185,7 @@ def make_design(
 def count_distinct_rows(X: Floats, Y: Floats) -> int:
     """Count the distinct rows of [X, Y], by a random projection. O(N log N)."""
     table = np.hstack([X, Y])
-    scale = np.abs(table).max(axis=0)
+    scale: Floats = np.abs(table).max(axis=0)
     multipliers = np.random.default_rng(0).standard_normal(table.shape[1])
     projection = np.zeros(len(table))
     # Column by column: rows that are equal then have equal sums, to the last bit.

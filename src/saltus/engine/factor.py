@@ -18,9 +18,7 @@ from scipy.linalg import qr
 from scipy.linalg.blas import dgemm
 
 from saltus._jit import glue, kernel, reducing_kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from saltus._typing import Floats, Ints
 
 # A new column whose squared distance to the span of the others is below this share of its squared norm is in
 # that span for all practical purposes. At the limit, p'p - w'w still has five correct digits.

@@ -9,12 +9,9 @@ probability and no correction is needed at the edges. Moves know no linear algeb
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from saltus._jit import glue, kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from saltus._typing import Floats, Ints
 
 MOVES = ("birth", "death", "split", "merge", "update")
 BIRTH, DEATH, SPLIT, MERGE, UPDATE = range(len(MOVES))
@@ -98,7 +95,13 @@ def propose_death(rng: np.random.Generator, k: int, edits: Edits, which: int) ->
 
 @glue
 def propose_split(
-    rng: np.random.Generator, centers: Floats, k: int, k_max: int, split_scale: float, edits: Edits, which: int
+    rng: np.random.Generator,
+    centers: Floats,
+    k: int,
+    k_max: int,
+    split_scale: float,
+    edits: Edits,
+    which: int,
 ) -> tuple[bool, float]:
     """Replace one centre by two at mu - s u and mu + s u, which must be each other's nearest."""
     if k == 0 or k == k_max:

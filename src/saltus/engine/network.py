@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from saltus._typing import Floats
 from saltus.bases import Basis
 from saltus.engine.design import Box, Design, OutputScale
 from saltus.engine.factor import Factor
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

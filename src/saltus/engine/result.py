@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saltus._typing import Floats
 from saltus.engine.network import Network
-
-Floats = NDArray[np.float64]
 
 # Chains whose best values are within this of each other are said to agree.
 AGREEMENT = 1.0
