@@ -1,6 +1,6 @@
 """Speed of the fused chain: ``python -m benchmarks.kernel``.
 
-For each (N, k): microseconds an iteration of the real chain held at about that k, and the ratio to one NumPy
+For each (N, k): microseconds an iteration of a whole annealing held at about that k, and the ratio to one NumPy
 ``Q.T @ p`` of the same N and m on one thread, in the same run. Then the plain oracle of tests/reference.py on the
 first, the growth with N at fixed k, and the time to compile.
 """
@@ -23,6 +23,7 @@ from saltus.bases import Radial
 from saltus.engine.anneal import place_centers
 from saltus.engine.chain import ACCEPTED, CHOSEN, Tuning, run_block, start_record, start_state
 from saltus.engine.design import Box, Design, FixedPart, make_design
+from saltus.schedules import Geometric
 from tests.reference import ReferenceChain
 
 N_INPUTS, N_OUTPUTS = 2, 2
@@ -31,7 +32,7 @@ TUNING = Tuning(split_scale=0.1, walk_scale=0.1, two_stage=True)
 
 
 def make_problem(n_rows: int, k: int, basis: str) -> tuple[np.ndarray, Design]:
-    """Make data from a network of k bases, and a penalty that keeps a chain at temperature 1 near k."""
+    """Make data with k bumps, and a penalty that keeps a chain near k basis functions."""
     rng = np.random.default_rng(n_rows + k)
     X = rng.random((n_rows, N_INPUTS))
     centers = rng.random((k, N_INPUTS))
@@ -63,17 +64,18 @@ def measure_chain(design: Design, k: int, seconds: float) -> Measured:
     state = start_state(design.target, design.fixed.Q, design.Y)
     place_centers(design, state, rng.random((k, N_INPUTS)))
 
-    def run(n: int, temperature: float = 1.0):
-        record = start_record(state, n)
+    def run(temperature: np.ndarray):
+        record = start_record(state, temperature.size)
         began = perf_counter()
-        run_block(rng, design.target, TUNING, state, record, np.full(n, temperature), n, 0, 1)
+        run_block(rng, design.target, TUNING, state, record, temperature, temperature.size, 0, 1)
         return perf_counter() - began, record
 
-    run(10)
-    rate = 100 / run(100)[0]
-    run(int(rate * seconds))  # settle
-    n = max(int(rate * seconds / REPEATS), 20)
-    runs = [run(n) for _ in range(REPEATS)]
+    run(np.ones(10))
+    rate = 100 / run(np.ones(100))[0]
+    run(np.ones(int(rate * seconds)))  # settle
+    # Each repeat is a whole annealing, from the first temperature of the default schedule to its last.
+    n = max(int(rate * seconds / REPEATS), 100)
+    runs = [run(Geometric().temperature(np.arange(n), n)) for _ in range(REPEATS)]
     counts = sum(record.counts for _, record in runs)
     return Measured(
         microseconds=min(elapsed for elapsed, _ in runs) / n * 1e6,

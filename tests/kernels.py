@@ -1,7 +1,9 @@
 """Kernels that Python cannot call, made callable for the tests."""
 
+import numpy as np
 from numba import njit
 
+from saltus.bases import base, radial
 from saltus.engine import factor, moves
 
 
@@ -18,3 +20,9 @@ def commit(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
 @njit
 def propose(rng, move, centers, k, k_max, split_scale, walk_scale, edits, which):
     return moves.propose(rng, move, centers, k, k_max, split_scale, walk_scale, edits, which)
+
+
+@njit
+def gaussian_column(X, center, column):
+    weight = np.ones(column.size)
+    base.evaluate_column(radial.GAUSSIAN, X, center, weight, column)

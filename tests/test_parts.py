@@ -8,6 +8,7 @@ from saltus.criteria import Counts, penalty_table
 from saltus.datasets import make_robot_arm, robot_arm_position
 from saltus.engine.design import Box, FixedPart, count_distinct_rows
 from saltus.metrics import metric_factor
+from tests.kernels import gaussian_column
 
 
 def test_the_paper_s_penalties():
@@ -58,6 +59,17 @@ def test_schedules_fall_as_they_say():
     i = np.arange(101)
     assert np.ptp(np.diff(Linear().temperature(i, 101))) == pytest.approx(0, abs=1e-15)
     assert np.ptp(np.diff(np.log(Geometric().temperature(i, 101)))) == pytest.approx(0, abs=1e-14)
+
+
+def test_the_vector_exponential_is_the_library_s_to_the_last_bit_but_one():
+    s = np.concatenate([[0.0], np.geomspace(1e-300, 3000, 4096 * 4 - 1)])
+    column = np.empty_like(s)
+    gaussian_column(np.sqrt(s)[None], np.zeros(1), column)
+    expected = np.exp(-0.5 * np.sqrt(s) ** 2)
+    normal = expected > 1e-300
+    np.testing.assert_allclose(column[normal], expected[normal], rtol=5e-16)
+    np.testing.assert_allclose(column, expected, atol=1e-300)
+    assert column[0] == 1
 
 
 def test_the_box_is_the_range_widened_and_constants_have_no_place_in_it(rng):

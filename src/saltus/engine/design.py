@@ -186,7 +186,7 @@ def count_distinct_rows(X: Floats, Y: Floats) -> int:
     """Count the distinct rows of [X, Y], by a random projection. O(N log N)."""
     table = np.hstack([X, Y])
     scale: Floats = np.abs(table).max(axis=0)
-    multipliers = np.random.default_rng(0).standard_normal(table.shape[1])
+    multipliers = np.random.default_rng(0).standard_normal((table.shape[1],))
     projection = np.zeros(len(table))
     # Column by column: rows that are equal then have equal sums, to the last bit.
     for j in range(table.shape[1]):

@@ -27,6 +27,9 @@ COLLINEAR = 1e-10
 # RSS after an edit is a difference; it is not resolved below this share of what it is subtracted from.
 UNRESOLVED = 1e-13
 
+# A new column whose cosine with every other is below this after one Gram-Schmidt pass needs no second.
+ORTHOGONAL = 1e-13
+
 # Rows of a tile, where there is more than one.
 TILE = 512
 
@@ -53,9 +56,6 @@ class Scratch(NamedTuple):
     columns: Floats  # (2, n_tiles, L), the new columns p of an edit that is carried out
     corrections: Floats  # (c + m_max,), what is left of p'E and Q'p after a Gram-Schmidt pass
     duals: Floats  # (2, m_max), orthonormal directions V of the columns going out
-    dual_Z: Floats  # (2, c), V'Z
-    gains: Floats  # (2, c), p'e once the outgoing columns are out
-    overlap: Floats  # (2, 2), V'w
     rss: Floats  # (c,), RSS after the edit
     rotations: Floats  # (2, 2, m_max), cosines and sines for each column going out
 
@@ -157,9 +157,6 @@ def make_scratch(factor: Factor) -> Scratch:
         columns=np.zeros((2, n_tiles, length)),
         corrections=np.zeros(n_columns),
         duals=np.zeros((2, m_max)),
-        dual_Z=np.zeros((2, n_outputs)),
-        gains=np.zeros((2, n_outputs)),
-        overlap=np.zeros((2, 2)),
         rss=np.zeros(n_outputs),
         rotations=np.zeros((2, 2, m_max)),
     )
@@ -234,13 +231,6 @@ def rotate(c: float, s: float, upper: Floats, lower: Floats) -> None:
         lower[i] = c * b - s * a
 
 
-@kernel
-def rotate_columns(tile: Floats, first: int, n_rotations: int, rotations: Floats) -> None:
-    """Rotate neighbouring columns of a tile pairwise, from `first` on. O(L m)."""
-    for r in range(n_rotations):
-        rotate(rotations[0, r], rotations[1, r], tile[first + r], tile[first + r + 1])
-
-
 @glue
 def find_duals(R: Floats, m_fixed: int, m: int, n_out: int, out: Ints, duals: Floats) -> None:
     """Set the rows of `duals` to an orthonormal basis of span{R^-T e_j}, j in out. O(m^2)."""
@@ -279,48 +269,52 @@ def score(
     """Set scratch.rss to the RSS after an edit, given the products of its new columns. O(m^2).
 
     `out` numbers the columns that go out from the first after the fixed ones. False when a new column is in the
-    span of the others. Leaves the factor alone.
+    span of the others. Leaves the factor alone, and in `products` the Gram matrix and the p'e of what is new in the
+    new columns once the others are out.
     """
     m = m_fixed + k
-    n_outputs = factor.rss.size
-    duals, gains = scratch.duals, scratch.gains
-    find_duals(factor.R, m_fixed, m, n_out, out, duals)
+    Z, duals, rss, gram = factor.Z, scratch.duals, scratch.rss, products.gram[which]
+    n_outputs = rss.size
+    along_0, along_1 = products.along[which, 0], products.along[which, 1]
+    w_0, w_1 = along_0[n_outputs:], along_1[n_outputs:]
+    squared_0, squared_1 = gram[0], gram[2]
+    gram[0] -= dot(w_0, w_0, m)
+    if n_in == 2:
+        gram[1] -= dot(w_0, w_1, m)
+        gram[2] -= dot(w_1, w_1, m)
     for i in range(n_outputs):
-        scratch.rss[i] = factor.rss[i]
-        for a in range(n_out):
-            along = 0.0
-            for j in range(m_fixed, m):
-                along += duals[a, j] * factor.Z[j, i]
-            scratch.dual_Z[a, i] = along
-            scratch.rss[i] += along * along
+        rss[i] = factor.rss[i]
 
-    distance_0 = 1.0
-    for a in range(n_in):
-        w = products.along[which, a, n_outputs:]
-        squared = products.gram[which, 2 * a]
-        distance = squared - dot(w, w, m)
+    find_duals(factor.R, m_fixed, m, n_out, out, duals)
+    for b in range(n_out):
+        dual = duals[b]
+        t_0 = dot(dual, w_0, m)
+        t_1 = dot(dual, w_1, m)
+        gram[0] += t_0 * t_0
+        gram[1] += t_0 * t_1
+        gram[2] += t_1 * t_1
         for i in range(n_outputs):
-            gains[a, i] = products.along[which, a, i]
-        for b in range(n_out):
-            t = dot(duals[b], w, m)
-            scratch.overlap[a, b] = t
-            distance += t * t
-            for i in range(n_outputs):
-                gains[a, i] += t * scratch.dual_Z[b, i]
-        if a == 1:
-            # The second new column, less its part along the first.
-            cross = products.gram[which, 1] - dot(products.along[which, 0, n_outputs:], w, m)
-            for b in range(n_out):
-                cross += scratch.overlap[0, b] * scratch.overlap[1, b]
-            distance -= cross * cross / distance_0
-            for i in range(n_outputs):
-                gains[1, i] -= cross / distance_0 * gains[0, i]
-        if not distance > COLLINEAR * squared:
+            released = 0.0
+            for j in range(m_fixed, m):
+                released += dual[j] * Z[j, i]
+            rss[i] += released * released
+            along_0[i] += t_0 * released
+            along_1[i] += t_1 * released
+
+    if n_in > 0:
+        if not gram[0] > COLLINEAR * squared_0:
             return False
-        distance_0 = distance
         for i in range(n_outputs):
-            before = scratch.rss[i]
-            scratch.rss[i] = max(before - gains[a, i] * gains[a, i] / distance, UNRESOLVED * before)
+            rss[i] = max(rss[i] - along_0[i] * along_0[i] / gram[0], UNRESOLVED * rss[i])
+    if n_in == 2:
+        # The second new column, less its part along the first.
+        slope = gram[1] / gram[0]
+        distance = gram[2] - slope * gram[1]
+        if not distance > COLLINEAR * squared_1:
+            return False
+        for i in range(n_outputs):
+            gain = along_1[i] - slope * along_0[i]
+            rss[i] = max(rss[i] - gain * gain / distance, UNRESOLVED * rss[i])
     return True
 
 
@@ -350,19 +344,26 @@ def drop_from_R(factor: Factor, m: int, out: int, rotations: Floats, along: Floa
 
 
 @glue
-def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squared: float) -> None:
-    """Make column m of R and row m of Z, from the two Gram-Schmidt passes. O(m)."""
+def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squared: float) -> float:
+    """Make column m of R and row m of Z from the Gram-Schmidt passes; return the largest cosine left. O(m)."""
     R, Z = factor.R, factor.Z
     n_outputs = Z.shape[1]
+    largest = 0.0
     for j in range(m):
-        correction = corrections[n_outputs + j]
-        R[j, m] = along[n_outputs + j] + correction
+        largest = max(largest, abs(corrections[n_outputs + j]))
+    largest /= np.sqrt(squared)
+    for j in range(m):
         R[m, j] = 0.0
-        squared -= correction * correction
+        R[j, m] = along[n_outputs + j]
+        if largest > ORTHOGONAL:
+            correction = corrections[n_outputs + j]
+            R[j, m] += correction
+            squared -= correction * correction
     length = np.sqrt(squared)
     R[m, m] = length
     for i in range(n_outputs):
         Z[m, i] = corrections[i] / length
+    return largest
 
 
 @kernel
@@ -377,10 +378,12 @@ def commit(
     out: Ints,
     n_in: int,
 ) -> None:
-    """Carry an edit out; its new columns are in scratch.columns. Mutates the factor and uses its input up. O(N m).
+    """Carry out an edit that was scored; its new columns are in scratch.columns. O(N m).
 
-    One pass over the tiles takes columns out, two bring a column in: by Gram-Schmidt twice, the first time with
-    the products that the score used.
+    Mutates the factor and uses its input up.
+
+    A pass over the tiles takes columns out and makes a new one orthogonal to the rest, with the products that the
+    score used; another writes it, made orthogonal once more where rounding asks for it.
     """
     tiles, Z, R = factor.tiles, factor.Z, factor.R
     n_outputs = Z.shape[1]
@@ -405,7 +408,10 @@ def commit(
                 for b in range(n_out):
                     last = m - b - 1
                     first = m_fixed + out[b]
-                    rotate_columns(tile, n_outputs + first, last - first, scratch.rotations[b])
+                    cosines, sines = scratch.rotations[b, 0], scratch.rotations[b, 1]
+                    for r in range(last - first):
+                        j = n_outputs + first + r
+                        rotate(cosines[r], sines[r], tile[j], tile[j + 1])
                     # What the outgoing direction explained goes back to the residuals.
                     for i in range(n_outputs):
                         add_multiple(Z[last, i], tile[n_outputs + last], tile[i])
@@ -415,17 +421,17 @@ def commit(
                 add_products(tile, column, n_outputs + m_now, corrections)
                 squared += dot(column, column, column.size)
         if n_in > 0:
-            append_to_R(factor, m_now, along[a], corrections, squared)
+            largest_cosine = append_to_R(factor, m_now, along[a], corrections, squared)
             inverse_length = 1.0 / R[m_now, m_now]
             if a == 0 and n_in == 2:
-                shared = products.gram[which, 1] - dot(along[0, n_outputs:], along[1, n_outputs:], m_now)
-                along[1, n_outputs + m_now] = shared * inverse_length
+                along[1, n_outputs + m_now] = products.gram[which, 1] * inverse_length
             for i in range(n_outputs):
                 corrections[i] = 0.0
             for t in range(tiles.shape[0]):
                 tile = tiles[t]
                 column = columns[a, t]
-                subtract_projection(tile, column, n_outputs + m_now, corrections)
+                if largest_cosine > ORTHOGONAL:
+                    subtract_projection(tile, column, n_outputs + m_now, corrections)
                 new = tile[n_outputs + m_now]
                 for row in range(new.size):
                     new[row] = column[row] * inverse_length
