@@ -1,10 +1,11 @@
 """The annealing driver: chains in blocks, in parallel, with the best state kept."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from threading import Event
+from threading import Condition
 from time import perf_counter
 from typing import Any
 
@@ -62,22 +63,51 @@ class Settings:
     start: Floats | None  # (k, d) in the unit cube, or None for a random start
 
 
-class StopFlag:
-    """Tells chains on other threads to stop. In another process it is never raised."""
+class Crew:
+    """Knows the chains at work on the threads of this process, and can send them home. In another, it does nothing."""
 
     def __init__(self) -> None:
-        self._event: Event | None = Event()
+        self._process = os.getpid()
+        self._dismissed = False
+        self._n_working = 0
+        self._changed = Condition()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_event": None}
+        return {"_process": self._process}
 
-    def raise_(self) -> None:
-        """Ask every chain to stop at the end of its block."""
-        if self._event is not None:
-            self._event.set()
+    @property
+    def is_here(self) -> bool:
+        """Whether this is the process that the fit was called in."""
+        return self._process == os.getpid()
 
-    def __bool__(self) -> bool:
-        return self._event is not None and self._event.is_set()
+    @property
+    def is_dismissed(self) -> bool:
+        """Whether chains should stop at the end of their block."""
+        return self.is_here and self._dismissed
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Count the caller in while it works. BLAS has one thread meanwhile, wherever this is."""
+        if not self.is_here:
+            with single_threaded_blas():
+                yield
+            return
+        with self._changed:
+            if self._dismissed:
+                raise RuntimeError("The fit was stopped before this chain began.")
+            self._n_working += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._n_working -= 1
+                self._changed.notify_all()
+
+    def dismiss(self) -> None:
+        """Ask every chain to stop, and wait until they have: after Ctrl-C other threads are still at work."""
+        with self._changed:
+            self._dismissed = True
+            self._changed.wait_for(lambda: self._n_working == 0)
 
 
 @cache
@@ -102,23 +132,17 @@ def anneal(
     listener: Listener | None = None,
 ) -> AnnealResult:
     """Run one chain for each seed, on threads unless the caller's joblib backend says otherwise."""
-    stop = StopFlag()
+    crew = Crew()
     jobs = (
-        delayed(_run_chain_anywhere)(seed, design, settings, number=number, stop=stop, listener=listener)
+        delayed(run_chain)(seed, design, settings, crew=crew, number=number, listener=listener)
         for number, seed in enumerate(seeds)
     )
-    try:
-        with single_threaded_blas():
+    with single_threaded_blas():
+        try:
             chains = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
-    finally:
-        # On Ctrl-C the threads of the other chains are still running.
-        stop.raise_()
+        finally:
+            crew.dismiss()
     return AnnealResult.from_chains(tuple(chains))
-
-
-def _run_chain_anywhere(*arguments: Any, **options: Any) -> ChainResult:
-    with single_threaded_blas():  # in another process, the limit of `anneal` does not hold
-        return run_chain(*arguments, **options)
 
 
 def run_chain(
@@ -126,11 +150,23 @@ def run_chain(
     design: Design,
     settings: Settings,
     *,
+    crew: Crew,
     number: int = 0,
-    stop: StopFlag | None = None,
     listener: Listener | None = None,
 ) -> ChainResult:
     """Run one annealed chain from start to end."""
+    with crew.working():
+        return _run_chain(seed, design, settings, crew, number, listener)
+
+
+def _run_chain(
+    seed: np.random.SeedSequence,
+    design: Design,
+    settings: Settings,
+    crew: Crew,
+    number: int,
+    listener: Listener | None,
+) -> ChainResult:
     rng = np.random.default_rng(seed)
     n_iter = settings.n_iter
     state = start_state(design.target, design.fixed.Q, design.Y)
@@ -141,7 +177,7 @@ def run_chain(
     snapshots = [Snapshot(0, present_network(design, state))]
     n_wanted = 1
     done = 0
-    while done < n_iter and not stop:
+    while done < n_iter and not crew.is_dismissed:
         until_rebuild = ITERATIONS_BETWEEN_REBUILDS - done % ITERATIONS_BETWEEN_REBUILDS
         until_halt = min(halt for halt in halts if halt > done) - done
         n_most = min(until_rebuild, until_halt)

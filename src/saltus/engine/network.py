@@ -78,12 +78,11 @@ def network_from_factor(design: Design, centers_unit: Floats, factor: Factor) ->
     """Solve for the coefficients of the present factor, whose basis functions have `centers_unit` (k, d)."""
     m_fixed = design.fixed.Q.shape[1]
     m = m_fixed + len(centers_unit)
-    Z = factor.Z
-    coefficients = solve_triangular(factor.R[m_fixed:m, m_fixed:m], Z[m_fixed:m], check_finite=False)
-    rest = Z[:m_fixed] - factor.R[:m_fixed, m_fixed:m] @ coefficients
-    linear = solve_triangular(design.fixed.R, rest, check_finite=False)
-    slope = np.zeros((len(design.fixed.means), Z.shape[1]))
-    slope[design.fixed.kept] = linear[1:]
+    R = factor.R[:m, :m].copy()
+    R[:m_fixed, :m_fixed] = design.fixed.R
+    alpha = solve_triangular(R, factor.Z[:m], check_finite=False)
+    slope = np.zeros((len(design.fixed.means), alpha.shape[1]))
+    slope[design.fixed.kept] = alpha[1:m_fixed]
     return Network(
         box=design.box,
         basis=design.basis,
@@ -91,8 +90,8 @@ def network_from_factor(design: Design, centers_unit: Floats, factor: Factor) ->
         metric_scale=design.metric_scale,
         outputs=design.outputs,
         means=design.fixed.means,
-        constant=linear[0],
+        constant=alpha[0],
         slope=slope,
         centers_unit=centers_unit.copy(),
-        coefficients=coefficients,
+        coefficients=alpha[m_fixed:],
     )
