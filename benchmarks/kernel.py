@@ -41,7 +41,7 @@ def make_problem(n_rows: int, k: int, basis: str) -> tuple[np.ndarray, Design]:
     Y += 0.1 * Y.std() * rng.standard_normal(Y.shape)
     weight = np.ones(n_rows)
     box = Box.around(X, 0.1)
-    fixed = FixedPart.factor(box.to_unit(X), weight)
+    fixed = FixedPart.of(box.to_unit(X), weight)
     # A well around k: the chain is free to move, but not to leave.
     sizes = np.arange(k + 8)
     penalty = 1.5 * np.log(n_rows) * sizes + 50.0 * np.maximum(np.abs(sizes - k) - 2, 0) ** 2 * np.log(n_rows)

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from saltus.bases import base, radial
+from saltus.bases import evaluate, radial
 from saltus.engine import factor, moves
 
 
@@ -25,4 +25,4 @@ def propose(rng, move, centers, k, k_max, split_scale, walk_scale, edits, which)
 @njit
 def gaussian_column(X, center, column):
     weight = np.ones(column.size)
-    base.evaluate_column(radial.GAUSSIAN, X, center, weight, column)
+    evaluate.evaluate_column(radial.GAUSSIAN, X, center, weight, column)

@@ -123,7 +123,7 @@ def test_values_too_large(data, size):
     X, y = data
     X = X.copy()
     X[0, 0] = size
-    with pytest.raises(ValueError, match=r"X holds values as large as 1e\+[23]00, .* Rescale"):
+    with pytest.raises(ValueError, match=r"X\[:, 0\] holds values as large as 1e\+[23]00, .* Rescale"):
         fit(X, y)
     y = y.copy()
     y[0] = size
@@ -133,7 +133,7 @@ def test_values_too_large(data, size):
 
 def test_values_too_small(data):
     X, y = data
-    with pytest.raises(ValueError, match=r"X holds nothing larger than .*e-201, .* Rescale"):
+    with pytest.raises(ValueError, match=r"X\[:, 0\] holds nothing larger than .*e-201, .* Rescale"):
         fit(X * 1e-200 / 2, y)
 
 
@@ -148,12 +148,120 @@ def test_large_and_small_values_that_can_be_had(data, scale, basis):
 
 
 @pytest.mark.parametrize("scale", [1e80, 1e-80])
-def test_distances_that_a_basis_cannot_take(data, scale):
+@pytest.mark.parametrize("basis", ["gaussian", "cubic"])
+def test_distances_that_a_basis_cannot_take(data, scale, basis):
     X, y = data
     with pytest.raises(ValueError, match=r"Distances .* Rescale X, change the width"):
-        fit(X * scale, y, basis="gaussian", metric="euclidean")
-    # r^3 has no scale of its own, so any unit will do.
-    assert fit(X * scale, y, basis="cubic", metric="euclidean").score(X * scale, y) > 0.5
+        fit(X * scale, y, basis=basis, metric="euclidean")
+    with pytest.raises(ValueError, match=r"Distances .* Rescale X, change the width"):
+        fit(X, y, basis=Radial(basis, width=scale))
+
+
+@pytest.mark.parametrize("scale", [1e20, 1e-20])
+def test_a_cube_has_no_scale_of_its_own(data, scale):
+    X, y = data
+    model = fit(X * scale, y, metric="euclidean", n_iter=3000)
+    assert model.n_bases_ > 0
+    assert model.score(X * scale, y) > 0.9
+
+
+def test_predicting_where_the_network_overflows(data):
+    X, y = data
+    model = fit(X, y)
+    assert np.isfinite(model.predict([[1e40, -1e40]])).all()
+    with pytest.raises(ValueError, match=r"widths of the training data away .* Check the units"):
+        model.predict([[1e120, 0.0]])
+
+
+def test_an_output_much_smaller_than_another(data):
+    X, y = data
+    model = fit(X, np.stack([y, 1e-100 * y], axis=1))
+    assert np.isfinite([model.log_posterior_, model.criterion_value_]).all()
+    with pytest.raises(ValueError, match=r"y\[:, 1\] holds nothing larger than"):
+        fit(X, np.stack([y, 1e-200 * y], axis=1))
+
+
+def test_y_with_a_large_offset_keeps_what_can_be_told_apart(data):
+    X, _ = data
+    y = np.sin(4 * X[:, 0])
+    exact = fit(X, y, n_iter=3000)
+    shifted = fit(X, y + 1e9, n_iter=3000)
+    assert shifted.n_bases_ > 3
+    np.testing.assert_allclose(shifted.predict(X) - 1e9, exact.predict(X), atol=0.02)
+
+
+@pytest.mark.parametrize("criterion", ["aicc", "ebic", 1e308])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_chain_starts_where_the_penalty_is_infinite(criterion, seed):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 5))
+    y = X @ np.arange(5.0) + 0.1 * rng.standard_normal(40)
+    model = AnnealedRegressor(
+        criterion=criterion, center_cost="full", n_iter=3000, n_chains=1, random_state=seed
+    ).fit(X, y)  # fmt: skip
+    chain = model.result_.chains[0]
+    assert np.isfinite(model.log_posterior_)
+    assert np.isfinite(chain.trace.log_posterior).all()
+    assert sum(move.accepted for move in chain.moves.values()) > 0 or model.n_bases_ == 0
+
+
+def test_weights_that_add_up_to_little_leave_room_for_little(data):
+    X, y = data
+    model = AnnealedRegressor(criterion="ebic", **QUICK).fit(X, y, sample_weight=np.full(30, 0.2))
+    assert model.n_bases_ == 0, "six rows allow no more than the linear term"
+
+
+@pytest.mark.parametrize(
+    ("temperature", "message"),
+    [
+        (np.ones(1), "positive number for each"),
+        (1.0, "positive number for each"),
+        (np.nan, "positive number for each"),
+        (-1.0, "positive number for each"),
+    ],
+)
+def test_schedules_of_one_s_own(data, temperature, message):
+    class Schedule:
+        def temperature(self, iteration, n_iter):
+            return (
+                np.full(len(iteration), temperature) if np.isscalar(temperature) and temperature != 1 else temperature
+            )
+
+    with pytest.raises(ValueError, match=message):
+        fit(*data, schedule=Schedule())
+
+
+def test_classes_where_objects_belong(data):
+    with pytest.raises(ValueError, match=r"schedule must be a name or an object such as Geometric\("):
+        fit(*data, schedule=Geometric)
+    with pytest.raises(ValueError, match="The 'basis' parameter"):
+        fit(*data, basis=Radial)
+
+
+def test_bases_of_one_s_own_are_refused(data):
+    class Basis:
+        code, degree, width = 17, None, 1.0
+
+        def profile(self, r_squared):
+            return np.exp(-r_squared)
+
+    with pytest.raises(ValueError, match="The 'basis' parameter"):
+        fit(*data, basis=Basis())
+
+
+def test_a_metric_that_is_zero_where_it_matters(data):
+    X, y = data
+    X = np.hstack([X[:, :1], np.ones((30, 1))])
+    with (
+        pytest.warns(UserWarning, match="left out"),
+        pytest.raises(ValueError, match="zero on every feature that varies"),
+    ):
+        fit(X, y, metric=[[0.0, 0.0], [0.0, 1.0]])
+
+
+def test_stages_of_a_chain_that_is_not_there(data):
+    with pytest.raises(ValueError, match=r"chain must be between 0 and 1. Got 7"):
+        next(fit(*data).staged_predict(data[0], chain=7))
 
 
 def test_one_wild_value_does_not_break_the_fit(data):
@@ -234,6 +342,7 @@ def test_weights(data):
         ("split_scale", 0.6),
         ("walk_scale", 0.0),
         ("box_margin", -0.1),
+        ("box_margin", 1e10),
         ("init", "kmeans"),
         ("random_state", "zero"),
         ("n_jobs", 1.5),
@@ -265,8 +374,8 @@ def test_metric_matrices(data, metric, message):
     [
         (np.zeros((2, 3)), r"shape \(k, 2\).* Got shape \(2, 3\)"),
         (np.full((2, 2), 50.0), "outside the box"),
-        (np.full((2, 2), np.nan), "outside the box"),
-        (np.full((40, 2), 0.5), "init has 40 centres, but k_max is 12"),
+        (np.full((2, 2), np.nan), "init must be finite"),
+        (np.full((40, 2), 0.5), "init has 40 centres, but this data allows 12"),
     ],
 )
 def test_starting_centres(data, init, message):
@@ -283,3 +392,8 @@ def test_parts():
         Geometric(1, 0)
     with pytest.raises(ValueError, match="positive"):
         Constant(-1)
+    for wrong in ("a", None, [1, 2]):
+        with pytest.raises(ValueError, match="positive"):
+            Radial("gaussian", width=wrong)
+        with pytest.raises(ValueError, match="positive"):
+            Constant(wrong)

@@ -43,7 +43,8 @@ def test_demo_takes_data(tmp_path, capsys):
         (lambda path: write_csv(path, header="a,x2,y1,y2"), "has no column x1"),
         (lambda path: write_csv(path, n_rows=300), "has 300 rows; the experiment needs at least 400"),
         (lambda path: path.write_text("x1,x2,y1,y2\n1,2,3,four\n"), "line 2: could not convert"),
-        (lambda path: path.write_text("x1,x2,y1,y2\n1,2,3\n"), "line 2"),
+        (lambda path: path.write_text("x1,x2,y1,y2\n1,2,3\n"), "line 2: could not convert string to float: 'nothing'"),
+        (lambda path: path.write_bytes(b"\x89PNG\xff\x00"), "arm.csv is not a CSV file"),
         (lambda path: path.write_text(""), "has no column"),
     ],
 )
@@ -84,6 +85,13 @@ def test_a_missing_matplotlib_is_named_before_the_work_begins(tmp_path, capsys, 
     assert main(["demo", "-o", str(tmp_path / "figure.png"), *QUICK]) == 2
     captured = capsys.readouterr()
     assert "pip install saltus[plot]" in captured.err
+    assert "MDL" not in captured.out
+
+
+def test_a_picture_that_has_nowhere_to_go_is_named_before_the_work_begins(tmp_path, capsys):
+    assert main(["demo", "-o", str(tmp_path / "no" / "figure.png"), *QUICK]) == 2
+    captured = capsys.readouterr()
+    assert "there is no folder" in captured.err
     assert "MDL" not in captured.out
 
 

@@ -2,11 +2,13 @@
 
 import tracemalloc
 import warnings
+from threading import Thread
 
 import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import saltus.engine.anneal
 from saltus import AnnealedRegressor, Constant, Geometric, Linear, Logarithmic, Radial
@@ -171,6 +173,27 @@ def test_the_same_seed_gives_the_same_bits_however_chains_are_run(bumps, monkeyp
     assert (different.predict(X) != expected).any()
 
 
+def test_blas_threads_neither_change_the_bits_nor_are_changed(rng):
+    X = rng.standard_normal((2000, 30))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(2000)
+    model = AnnealedRegressor(n_iter=300, n_chains=1, random_state=0)
+
+    def blas():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = blas()
+    expected = model.fit(X, y).predict(X)
+    with threadpool_limits(1, user_api="blas"):
+        np.testing.assert_array_equal(clone(model).fit(X, y).basis_coef_, model.basis_coef_)
+    threads = [Thread(target=clone(model).set_params(n_iter=n).fit, args=(X, y)) for n in (300, 3000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert blas() == before
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), expected)
+
+
 def test_a_weight_is_a_number_of_rows(bumps, rng):
     X, Y = bumps
     new = rng.uniform(-2, 3, size=(30, 2))
@@ -212,7 +235,8 @@ def test_the_trace_is_thinned_beyond_100_000_iterations(bumps):
     model = AnnealedRegressor(k_max=3, n_iter=250_001, n_chains=1, random_state=0).fit(X, Y)
     trace = model.result_.chains[0].trace
     assert len(trace.iteration) == len(trace.n_bases) == len(trace.temperature) == 83_334
-    assert trace.iteration[-1] <= 250_000
+    assert trace.iteration[0] == 1
+    assert trace.iteration[-1] <= 250_001
     assert model.n_iter_ == 250_001
 
 
@@ -321,3 +345,6 @@ def test_progress_is_one_line_on_standard_error(bumps, capsys):
     assert "100%" in captured.err
     AnnealedRegressor(**QUICK).fit(X, Y)
     assert capsys.readouterr().err == ""
+    with parallel_config("loky", n_jobs=2):
+        AnnealedRegressor(verbose=1, **QUICK).fit(X, Y)
+    assert "0%" not in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""Names for arrays."""
+"""Names for arrays, and a question about numbers."""
+
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,3 +8,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+
+def is_number(value: object) -> bool:
+    """Say whether a value that should be a number is one, whatever its annotation promises."""
+    return isinstance(value, Real)

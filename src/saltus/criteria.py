@@ -7,14 +7,11 @@ the number d of its coordinates in full.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.special import gammaln
 
 from saltus._typing import Floats
-
-CenterCost = Literal["paper", "full"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def _ebic(counts: Counts, k: Floats) -> Floats:
     """BIC and ln C(N, k): a uniform prior over sets of k of N candidate centres (Chen & Chen 2008, gamma 1)."""
     n = counts.n_total
     log_choices = gammaln(n + 1) - gammaln(k + 1) - gammaln(np.maximum(n - k, 0) + 1)
-    return _bic(counts, k) + log_choices
+    return np.where(k <= n, _bic(counts, k) + log_choices, np.inf)
 
 
 def _aicc(counts: Counts, k: Floats) -> Floats:
@@ -76,13 +73,14 @@ CRITERIA: dict[str, Callable[[Counts, Floats], Floats]] = {
 
 
 def penalty_table(criterion: str | float, counts: Counts, k_max: int) -> Floats:
-    """Tabulate P(k) for k = 0..k_max. A number is the constant C of P(k) = C k."""
+    """Tabulate P(k) for k = 0..k_max, or as far as it is finite. A number is the constant C of P(k) = C k."""
     k = np.arange(k_max + 1, dtype=np.float64)
-    if isinstance(criterion, str):
-        return CRITERIA[criterion](counts, k)
-    return float(criterion) * k
+    with np.errstate(over="ignore"):
+        penalty = CRITERIA[criterion](counts, k) if isinstance(criterion, str) else float(criterion) * k
+    # A chain that starts where P is infinite could not tell up from down.
+    return penalty[np.isfinite(penalty)]
 
 
-def negative_log_likelihood(rss: Floats, n_total: float) -> float:
-    """Evaluate -log likelihood at its maximum over coefficients and noise variances, from RSS_i (c,)."""
-    return float(0.5 * n_total * np.sum(np.log(2 * np.pi * rss / n_total) + 1))
+def criterion_value(log_posterior: float, n_total: float, n_outputs: int) -> float:
+    """Turn log pi into -log likelihood + P(k): the likelihood at its maximum over coefficients and variances."""
+    return -log_posterior + 0.5 * n_total * n_outputs * (float(np.log(2 * np.pi / n_total)) + 1)

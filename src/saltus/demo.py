@@ -59,15 +59,19 @@ def read_csv(path: Path) -> RobotArm:
     """Read columns x1, x2, y1, y2 of a CSV file with a header."""
     with path.open(newline="") as file:
         reader = csv.DictReader(file)
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+        try:
+            header = reader.fieldnames or ()
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise DataError(f"{path} is not a CSV file: {error}.") from error
+        missing = [name for name in COLUMNS if name not in header]
         if missing:
             raise DataError(
-                f"{path} has no column {', '.join(missing)}: its header is {reader.fieldnames}. "
+                f"{path} has no column {', '.join(missing)}: its header is {', '.join(header) or 'empty'}. "
                 f"It needs the columns {', '.join(COLUMNS)}."
             )
         try:
-            rows = [[float(row[name]) for name in COLUMNS] for row in reader]
-        except (TypeError, ValueError) as error:
+            rows = [[float(row[name] or "nothing") for name in COLUMNS] for row in reader]
+        except ValueError as error:
             raise DataError(f"{path}, line {reader.line_num}: {error}. Every value must be a number.") from error
     if len(rows) < N_TRAIN + N_TEST:
         raise DataError(f"{path} has {len(rows)} rows; the experiment needs at least {N_TRAIN + N_TEST}.")
@@ -78,6 +82,8 @@ def read_csv(path: Path) -> RobotArm:
 def run(data: RobotArm, picture: Path, *, n_iter: int, n_chains: int, seed: int, out: TextIO) -> None:
     """Fit under both criteria, print the table beside the paper's, draw figure 2."""
     require_matplotlib()
+    if not picture.resolve().parent.is_dir():
+        raise DataError(f"The picture cannot go to {picture}: there is no folder {picture.resolve().parent}.")
     print(f"Robot arm ({data.source}): {N_TRAIN} rows to train, the last {N_TEST} to test.", file=out)
     print(f"Cubic basis, {n_chains} chains of {n_iter} iterations under each criterion.", file=out, flush=True)
     models = {}

@@ -15,12 +15,15 @@ SINGULAR = 1e-12
 
 
 def metric_factor(metric: str | Floats, U: Floats, weight: Floats, box_width: Floats) -> Floats:
-    """Find `to_metric` for inputs U (N, d) in the unit cube, whose sides are `box_width` in the user's units."""
+    """Find `to_metric` for inputs U (N, d) in the unit cube, whose sides are `box_width` in the user's units.
+
+    The pseudo-inverse of a singular covariance is taken in the unit cube, so that units do not matter.
+    """
     if not isinstance(metric, str):
         return _root(metric * np.outer(box_width, box_width))
     if metric == "euclidean":
         return np.diag(box_width)
-    centred = U - np.average(U, axis=0, weights=weight) if len(U) else U
+    centred = U - np.average(U, axis=0, weights=weight)
     covariance = (centred * weight[:, None]).T @ centred / weight.sum()
     if metric == "standardized":
         return np.diag(1.0 / np.sqrt(np.diag(covariance)))

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from saltus._typing import Floats
 
 if TYPE_CHECKING:
@@ -53,17 +51,19 @@ def plot_convergence(
         chain_number = model.result_.best_chain
         trace = model.result_.chains[chain_number].trace
         color = f"C{number}"
-        axes[0, 0].plot(trace.iteration + 1, trace.log_posterior, color=color, lw=0.8, label=label)
-        axes[0, 1].plot(trace.iteration + 1, trace.n_bases, color=color, lw=0.8, label=label)
+        axes[0, 0].plot(trace.iteration, trace.log_posterior, color=color, lw=0.8, label=label)
+        axes[0, 1].plot(trace.iteration, trace.n_bases, color=color, lw=0.8, label=label)
         for axis, (X, Y) in ((axes[1, 0], train), (axes[1, 1], test)):
-            iterations, predictions = zip(*model.staged_predict(X, chain=chain_number), strict=True)
-            errors = [summed_mse(Y, predicted) for predicted in predictions]
-            axis.plot(np.array(iterations) + 1, errors, color=color, lw=1.2, label=label)
+            stages = [
+                (i, summed_mse(Y, predicted)) for i, predicted in model.staged_predict(X, chain=chain_number) if i > 0
+            ]
+            axis.plot(*zip(*stages, strict=True), color=color, lw=1.2, label=label)
     for axis, title in zip(axes.flat, ("log posterior", "basis functions k", "train error", "test error"), strict=True):
         axis.set_title(title)
         axis.set_xscale("log")
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
+    axes[0, 1].yaxis.get_major_locator().set_params(integer=True)
     best = max(model.log_posterior_ for model in models.values())
     axes[0, 0].set_ylim(best - 400, best + 40)
     for axis in axes[1]:

@@ -11,10 +11,9 @@ SECONDS_BETWEEN_LINES = 0.1
 class ProgressLine:
     """Draws over itself on standard error, at most ten times a second. Silent in another process."""
 
-    def __init__(self, n_chains: int, n_iter: int, label: str = "saltus") -> None:
+    def __init__(self, n_chains: int, n_iter: int) -> None:
         self._total = n_chains * n_iter
         self._done = [0] * n_chains
-        self._label = label
         self._best = -float("inf")
         self._best_n_bases = 0
         self._last = 0.0
@@ -37,11 +36,14 @@ class ProgressLine:
                 self._draw()
 
     def close(self) -> None:
-        """Draw the line a last time and end it."""
-        self._draw()
-        print(file=sys.stderr, flush=True)
+        """Draw the line a last time and end it. Chains in other processes are not heard of, and draw none."""
+        if self._lock is not None and any(self._done):
+            with self._lock:
+                self._draw()
+                print(file=sys.stderr, flush=True)
+                self._last = float("inf")
 
     def _draw(self) -> None:
         share = sum(self._done) / max(self._total, 1)
-        line = f"{self._label} {share:4.0%}  best log posterior {self._best:.4f} with k = {self._best_n_bases}"
+        line = f"saltus {share:4.0%}  best log posterior {self._best:.4f} with k = {self._best_n_bases}"
         print(f"\r{line:<78}", end="", file=sys.stderr, flush=True)

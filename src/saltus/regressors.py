@@ -14,9 +14,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from saltus._typing import Floats
-from saltus.bases import RADIAL_NAMES, Basis, resolve_basis
-from saltus.criteria import CRITERIA, Counts, negative_log_likelihood, penalty_table
+from saltus.bases import RADIAL_NAMES, Radial, resolve_basis
+from saltus.criteria import CRITERIA, Counts, criterion_value, penalty_table
 from saltus.engine.anneal import Settings, anneal
+from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import Tuning
 from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
 from saltus.engine.result import AnnealResult
@@ -113,9 +114,11 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     noise_variance_ : float or ndarray of shape (n_outputs,)
         The maximum-likelihood estimate RSS_i / N.
     log_posterior_ : float
-        -N/2 sum_i ln RSS_i - P(k) at the best state over chains, y in its own units.
+        -N/2 sum_i ln RSS_i - P(k) at the best state over chains, y in its own units. Residuals within rounding of y
+        count as rounding, so that an exact fit has a finite value.
     criterion_value_ : float
-        The information criterion -log likelihood + P(k), which is -log_posterior_ plus a constant.
+        -log likelihood + P(k), which is -log_posterior_ plus a constant: half of what other software calls AIC or
+        BIC, with the parameters of the linear term and the noise, which every model has, left out.
     n_iter_ : int
         Iterations run by each chain.
     result_ : AnnealResult
@@ -137,7 +140,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "basis": [StrOptions(set(RADIAL_NAMES)), HasMethods(["profile"])],
+        "basis": [StrOptions(set(RADIAL_NAMES)), Radial],
         "metric": [StrOptions(set(METRICS)), "array-like"],
         "criterion": [StrOptions(set(CRITERIA)), Interval(Real, 0, None, closed="left")],
         "center_cost": [StrOptions({"paper", "full"})],
@@ -148,7 +151,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "acceptance": [StrOptions({"two-stage", "tempering"})],
         "split_scale": [Interval(Real, 0, 0.5, closed="right")],
         "walk_scale": [Interval(Real, 0, None, closed="neither")],
-        "box_margin": [Interval(Real, 0, None, closed="left")],
+        "box_margin": [Interval(Real, 0, 10, closed="both")],
         "init": [StrOptions({"random", "empty"}), "array-like"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -157,7 +160,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        basis: str | Basis = "cubic",
+        basis: str | Radial = "cubic",
         *,
         metric: str | ArrayLike = "standardized",
         criterion: str | float = "bic",
@@ -209,20 +212,9 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self
         """
         data = _check_data(self, X, y, sample_weight)
-        design = self._make_design(data)
-        seeds = _seed_sequence(self.random_state).spawn(self.n_chains)
-        settings = Settings(
-            n_iter=int(self.n_iter),
-            schedule=resolve_schedule(self.schedule),
-            tuning=Tuning(float(self.split_scale), float(self.walk_scale), self.acceptance == "two-stage"),
-            start=self._starting_centers(design),
-        )
-        progress = ProgressLine(self.n_chains, self.n_iter) if self.verbose else None
-        try:
-            result = anneal(seeds, design, settings, n_jobs=self.n_jobs, listener=progress)
-        finally:
-            if progress is not None:
-                progress.close()
+        with single_threaded_blas():
+            design = self._make_design(data)
+            result = self._anneal(design)
         self._store(design, result, single_output=data.single_output)
         return self
 
@@ -256,6 +248,8 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
+        if not 0 <= chain < len(self.result_.chains):
+            raise ValueError(f"chain must be between 0 and {len(self.result_.chains) - 1}. Got {chain!r}.")
         inputs = _check_inputs(self, X)
         for snapshot in self.result_.chains[chain].snapshots:
             yield snapshot.iteration, self._squeeze(snapshot.network.predict(inputs))
@@ -265,15 +259,29 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = False
         return tags
 
+    def _anneal(self, design: Design) -> AnnealResult:
+        seeds = _seed_sequence(self.random_state).spawn(self.n_chains)
+        settings = Settings(
+            n_iter=int(self.n_iter),
+            schedule=resolve_schedule(self.schedule),
+            tuning=Tuning(float(self.split_scale), float(self.walk_scale), self.acceptance == "two-stage"),
+            start=self._starting_centers(design),
+        )
+        progress = ProgressLine(self.n_chains, self.n_iter) if self.verbose else None
+        try:
+            return anneal(seeds, design, settings, n_jobs=self.n_jobs, listener=progress)
+        finally:
+            if progress is not None:
+                progress.close()
+
     def _make_design(self, data: TrainingData) -> Design:
         X, Y, weight = data.X, data.Y, data.weight
         n_features = X.shape[1]
         metric = self.metric if isinstance(self.metric, str) else check_metric_matrix(self.metric, n_features)
         box = Box.around(X, float(self.box_margin))
-        fixed = FixedPart.factor(box.to_unit(X), weight)
+        fixed = FixedPart.of(box.to_unit(X), weight)
         m_fixed = fixed.Q.shape[1]
         self._warn_of_dependent_features(box, fixed)
-        k_max = self._resolve_k_max(count_distinct_rows(X, Y), m_fixed)
         n_coordinates = int(box.varies.sum())
         counts = Counts(
             n_total=float(weight.sum()),
@@ -281,6 +289,8 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             n_fixed=m_fixed,
             center_parameters=1 if self.center_cost == "paper" else n_coordinates,
         )
+        n_independent = min(count_distinct_rows(X, Y), int(counts.n_total))
+        k_max = self._resolve_k_max(n_independent, m_fixed) if n_coordinates else 0
         return make_design(
             X,
             Y,
@@ -289,17 +299,17 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             fixed=fixed,
             basis=resolve_basis(self.basis),
             metric=metric,
-            penalty=penalty_table(self.criterion, counts, k_max if n_coordinates else 0),
+            penalty=penalty_table(self.criterion, counts, k_max),
         )
 
-    def _resolve_k_max(self, n_distinct: int, m_fixed: int) -> int:
+    def _resolve_k_max(self, n_rows: int, m_fixed: int) -> int:
         if self.k_max is None:
-            return min(DEFAULT_K_MAX, max(n_distinct // 2 - m_fixed, 0))
+            return min(DEFAULT_K_MAX, max(n_rows // 2 - m_fixed, 0))
         needed = m_fixed + self.k_max + 1
-        if self.k_max > 0 and n_distinct < needed:
+        if self.k_max > 0 and n_rows < needed:
             raise ValueError(
                 f"k_max={self.k_max} with {m_fixed} columns in the linear term needs at least {needed} distinct "
-                f"rows, or the residuals vanish; got {n_distinct}. Lower k_max, or leave it at None."
+                f"rows, or the residuals vanish; got {n_rows}. Lower k_max, or leave it at None."
             )
         return int(self.k_max)
 
@@ -312,14 +322,16 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"init must be an array of shape (k, {self.n_features_in_}), one row for each centre. "
                 f"Got shape {centers.shape}."
             )
+        if not np.isfinite(centers).all():
+            raise ValueError("init must be finite. Got NaN or infinity in it.")
         if len(centers) > design.k_max:
             raise ValueError(
-                f"init has {len(centers)} centres, but k_max is {design.k_max}. Raise k_max or pass fewer."
+                f"init has {len(centers)} centres, but this data allows {design.k_max} (see k_max). Pass fewer."
             )
         unit = design.box.to_unit(centers)
         if not ((unit >= 0) & (unit <= 1)).all():
             raise ValueError(
-                "init has centres outside the box of the data (its range, widened by box_margin), or not finite. "
+                "init has centres outside the box of the data (its range, widened by box_margin). "
                 "Move them inside or raise box_margin."
             )
         return unit
@@ -342,8 +354,6 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         best = result.chains[result.best_chain].best
         network = best.network
         n_total = design.target.n_total
-        rss = np.maximum(best.rss, design.target.rss_floor * design.outputs.scale**2)
-        penalty = float(design.target.penalty[best.n_bases])
         self._network = network
         self._single_output = single_output
         self.n_bases_ = best.n_bases
@@ -354,7 +364,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.metric_ = network.metric
         self.noise_variance_ = self._squeeze_outputs(best.rss / n_total)
         self.log_posterior_ = best.log_posterior
-        self.criterion_value_ = negative_log_likelihood(rss, n_total) + penalty
+        self.criterion_value_ = criterion_value(best.log_posterior, n_total, best.rss.size)
         self.n_iter_ = result.chains[result.best_chain].n_iter
         self.result_ = result
 
@@ -399,14 +409,16 @@ def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
 
 
 def _check_magnitude(values: Floats, name: str) -> None:
-    largest = float(np.abs(values).max())
-    if largest > LARGEST_VALUE:
-        raise ValueError(
-            f"{name} holds values as large as {largest:.3g}, whose squares overflow. Rescale it to stay below "
-            f"{LARGEST_VALUE:g}."
-        )
-    if 0 < largest < SMALLEST_VALUE:
-        raise ValueError(
-            f"{name} holds nothing larger than {largest:.3g}, whose squares vanish. Rescale it to reach above "
-            f"{SMALLEST_VALUE:g}."
-        )
+    largest = np.abs(values).max(axis=0)
+    for column, size in enumerate(largest.tolist()):
+        where = f"{name}[:, {column}]" if largest.size > 1 else name
+        if size > LARGEST_VALUE:
+            raise ValueError(
+                f"{where} holds values as large as {size:.3g}, whose squares overflow. Rescale it to stay below "
+                f"{LARGEST_VALUE:g}."
+            )
+        if 0 < size < SMALLEST_VALUE:
+            raise ValueError(
+                f"{where} holds nothing larger than {size:.3g}, whose squares vanish. Rescale it to reach above "
+                f"{SMALLEST_VALUE:g}."
+            )

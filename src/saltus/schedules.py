@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from saltus._typing import Floats, Ints
+from saltus._typing import Floats, Ints, is_number
 
 
 class Schedule(Protocol):
@@ -17,7 +17,7 @@ class Schedule(Protocol):
 
 def _check(**temperatures: float) -> None:
     for name, value in temperatures.items():
-        if not (np.isfinite(value) and value > 0):
+        if not (is_number(value) and 0 < value < np.inf):
             raise ValueError(f"The {name} temperature of a schedule must be positive. Got {value!r}.")
 
 
@@ -84,4 +84,6 @@ SCHEDULES = {"linear": Linear, "geometric": Geometric, "logarithmic": Logarithmi
 
 def resolve_schedule(schedule: str | Schedule) -> Schedule:
     """Turn a name into a schedule with its default temperatures; leave a schedule as it is."""
+    if isinstance(schedule, type):
+        raise ValueError(f"schedule must be a name or an object such as Geometric(start=2, end=0.1). Got {schedule!r}.")
     return SCHEDULES[schedule]() if isinstance(schedule, str) else schedule

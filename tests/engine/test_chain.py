@@ -16,7 +16,7 @@ N_STEPS, K_MAX = 400, 6
 def make(X, Y, basis, metric="standardized", weight=None, criterion=1.0):
     weight = np.ones(len(X)) if weight is None else weight
     box = Box.around(X, 0.1)
-    fixed = FixedPart.factor(box.to_unit(X), weight)
+    fixed = FixedPart.of(box.to_unit(X), weight)
     counts = Counts(weight.sum(), Y.shape[1], fixed.Q.shape[1], 1)
     return make_design(
         X,
@@ -172,6 +172,6 @@ def test_the_record_keeps_the_best_and_counts_every_step(bumps):
     best = record.best_log_posterior[0]
     assert best == max(record.trace_log_posterior)
     assert best == record.best_by_k[record.best_k[0]]
-    assert record.trace_log_posterior[record.best_iteration[0]] == best
+    assert record.trace_log_posterior[record.best_iteration[0] - 1] == best
     place_centers(design, state, record.best_centers[: record.best_k[0]])
     assert state.log_posterior[0] == pytest.approx(best, rel=1e-9)

@@ -66,7 +66,7 @@ class Walk:
             gram[-1, -1] if n_in == 2 else 0,
         ]
         padded = np.zeros(2, dtype=np.int64)
-        padded[: len(out)] = out
+        padded[: len(out)] = sorted(out, reverse=True)
         arguments = (
             self.factor,
             self.products,

@@ -21,7 +21,7 @@ def make_tiny_design():
     Y = np.hstack([np.sin(4 * X), np.cos(5 * X)]) + 0.8 * rng.standard_normal((9, 2))
     weight = np.ones(len(X))
     box = Box.around(X, 0.1)
-    fixed = FixedPart.factor(box.to_unit(X), weight)
+    fixed = FixedPart.of(box.to_unit(X), weight)
     basis = Radial("gaussian", width=0.3)
     penalty = PENALTY * np.arange(K_MAX + 1)
     return X, make_design(X, Y, weight, box=box, fixed=fixed, basis=basis, metric="euclidean", penalty=penalty)

@@ -25,7 +25,7 @@ def make_flat_design(d):
     X = np.random.default_rng(d).random((150, d))
     weight = np.ones(len(X))
     box = Box.around(X, 0.0)
-    fixed = FixedPart.factor(box.to_unit(X), weight)
+    fixed = FixedPart.of(box.to_unit(X), weight)
     penalty = -np.arange(K_MAX + 1) * np.log(MEAN)
     # Narrow enough for near-collinear columns, which are refused, to be rare.
     basis = Radial("gaussian", width=0.05 * d)
@@ -38,8 +38,11 @@ def statistics(centers):
     """Functions of a state, whose means under the prior are `expected_statistics`."""
     k = len(centers)
     x = centers[:, 0]
-    pairs = np.abs(centers[:, None] - centers[None]).max(axis=2)[np.triu_indices(k, 1)]
+    difference = (centers[:, None] - centers[None])[np.triu_indices(k, 1)]
+    near = np.abs(difference).max(axis=1, initial=0.0) < NEAR
+    slant = [np.sign(difference[near, 0] * difference[near, 1]).sum()] if centers.shape[1] > 1 else []
     return [
+        *slant,
         k,
         k**2,
         k == 0,
@@ -47,7 +50,7 @@ def statistics(centers):
         (x - 0.5).sum(),
         ((x - 0.5) ** 2).sum(),
         ((x < EDGE) | (x > 1 - EDGE)).sum(),
-        (pairs < NEAR).sum(),
+        near.sum(),
     ]
 
 
@@ -55,8 +58,10 @@ def expected_statistics(d):
     k = np.arange(K_MAX + 1)
     mean_k, mean_pairs = PRIOR @ k, PRIOR @ (k * (k - 1) / 2)
     near = (1 - (1 - NEAR) ** 2) ** d
+    slant = [0.0] if d > 1 else []
     return np.array(
         [
+            *slant,
             mean_k,
             PRIOR @ k**2,
             PRIOR[0],

@@ -1,7 +1,7 @@
 """DESIGN section 6, steps 3, 4 and 6: the chain samples what it should, and planted bugs are caught.
 
 Every statistic is Student's t over independent chains. |t| < LIMIT fails by chance with probability below
-1e-5 for each of the 24 + 12 statistics here: the false-alarm rate of this file is below 4e-4. Planted bugs are
+1e-5 for each of the 26 + 12 statistics here: the false-alarm rate of this file is below 4e-4. Planted bugs are
 expected to be beyond it by a wide margin, and the seeds are fixed.
 """
 
@@ -52,6 +52,12 @@ BUGS = {
         FLAT,
         "engine/moves.py",
         [("edits.incoming[which, 0, i] = value", "value = edits.incoming[which, 0, i] = min(max(value, 0.0), 1.0)")],
+    ),
+    "u in [0, 1]": (FLAT, "engine/moves.py", [("(2.0 * rng.random() - 1.0)", "rng.random()")]),
+    "split without the condition on neighbours": (
+        FLAT,
+        "engine/moves.py",
+        [("if distance < squared_gap:", "if distance < 0.0:")],
     ),
     "merge without mutual nearness": (FLAT, "engine/moves.py", [("if back != one:", "if back < 0:")]),
     "a null move turned into another": (

@@ -1,14 +1,8 @@
-"""What a family of basis functions supplies, and the one place where kernels reach them.
-
-A family is a frozen dataclass with a `code`, by which the compiled chain knows it. To add one: write its file,
-give it a code of its own, and add a line to `evaluate_column`.
-"""
+"""What a family of basis functions supplies."""
 
 from typing import Protocol
 
-from saltus._jit import kernel
 from saltus._typing import Floats
-from saltus.bases.radial import radial_column
 
 
 class Basis(Protocol):
@@ -28,14 +22,3 @@ class Basis(Protocol):
 
     def profile(self, r_squared: Floats) -> Floats:
         """Evaluate the function of the squared distance, in NumPy, for prediction."""
-
-
-@kernel
-def evaluate_column(code: int, X_metric: Floats, center: Floats, root_weight: Floats, column: Floats) -> None:
-    """Set column[n] = sqrt(weight_n) phi(x_n; center) for the rows of a tile. O(L d).
-
-    X_metric is (d, L), coordinates in which the metric is Euclidean; so is `center`, (d,).
-    """
-    radial_column(code, X_metric, center, column)
-    for n in range(column.size):
-        column[n] *= root_weight[n]

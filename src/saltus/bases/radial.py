@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from saltus._jit import glue
-from saltus._typing import Floats
+from saltus._typing import Floats, is_number
 
 RadialName = Literal["linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric"]
 RADIAL_NAMES: tuple[str, ...] = get_args(RadialName)
@@ -56,7 +56,7 @@ class Radial:
     def __post_init__(self) -> None:
         if self.name not in RADIAL_NAMES:
             raise ValueError(f"Radial basis must be one of {', '.join(RADIAL_NAMES)}. Got {self.name!r}.")
-        if not (np.isfinite(self.width) and self.width > 0):
+        if not (is_number(self.width) and 0 < self.width < np.inf):
             raise ValueError(f"The width of a basis must be a positive number. Got {self.width!r}.")
 
     @property
@@ -128,7 +128,7 @@ def radial_column(code: int, X: Floats, center: Floats, column: Floats) -> None:
     elif code == INVERSE_MULTIQUADRIC:
         for n in range(n_rows):
             column[n] = 1.0 / np.sqrt(1.0 + column[n])
-    else:
+    elif code in (LINEAR, CUBIC, MULTIQUADRIC):
         # r, r^3 and sqrt(1 + r^2) are (a + b s) sqrt(o + s), s = r^2: one loop to compile instead of three.
         a = 0.0 if code == CUBIC else 1.0
         b = 1.0 - a

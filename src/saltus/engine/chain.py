@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from saltus._jit import entry_point, glue, source_digest
 from saltus._typing import Floats, Ints
-from saltus.bases.base import evaluate_column
+from saltus.bases.evaluate import evaluate_column
 from saltus.engine.factor import (
     Factor,
     Products,
@@ -42,6 +42,7 @@ class Target(NamedTuple):
     """
 
     basis_code: int
+    m_fixed: int  # columns of the linear term
     X_metric: Floats  # (n_tiles, q, L), coordinates in which the metric is Euclidean
     to_metric: Floats  # (q, d), takes the unit cube there
     root_weight: Floats  # (n_tiles, L), 0 beyond the data
@@ -88,7 +89,7 @@ class Record(NamedTuple):
     best_centers: Floats  # (k_max, d)
     best_k: Ints  # (1,)
     best_log_posterior: Floats  # (1,)
-    best_iteration: Ints  # (1,)
+    best_iteration: Ints  # (1,), iterations done when it was reached
     best_by_k: Floats  # (k_max + 1,)
     counts: Ints  # (5, 3): chosen, feasible, accepted
     trace_k: NDArray[np.int32]  # (n_trace,)
@@ -101,7 +102,9 @@ def start_state(target: Target, Q_fixed: Floats, Y: Floats, n_edits: int | None 
     q, d = target.to_metric.shape
     factor = make_factor(Q_fixed, Y, Q_fixed.shape[1] + k_max)
     if n_edits is None:
-        n_edits = PROPOSALS_A_PASS[int(np.searchsorted(CACHE_BYTES, factor.tiles.nbytes))]
+        # By the sum of the weights, so that a weight of 2 gives the chain of the row twice.
+        n_bytes = 8 * target.n_total * factor.tiles.shape[1]
+        n_edits = PROPOSALS_A_PASS[int(np.searchsorted(CACHE_BYTES, n_bytes))]
     n_steps = 1 if n_edits == 1 else 2 * n_edits
     return State(
         centers=np.zeros((k_max, d)),
@@ -203,13 +206,13 @@ def survey(target: Target, state: State) -> None:
     The columns are forgotten: memory is faster to read twice than to write.
     """
     edits, products, tiles, columns = state.edits, state.products, state.factor.tiles, state.scratch.columns
-    n_columns = state.factor.rss.size + state.factor.Z.shape[0] - state.centers.shape[0] + state.k[0]
+    n_columns = state.factor.rss.size + target.m_fixed + state.k[0]
     n_edits = state.drawn.n_edits[0]
     for b in range(n_edits):
         products.gram[b, 0] = 0.0
         products.gram[b, 1] = 0.0
         products.gram[b, 2] = 0.0
-        for a in range(edits.n_in[b]):
+        for a in range(2):
             along = products.along[b, a]
             for j in range(n_columns):
                 along[j] = 0.0
@@ -275,31 +278,30 @@ def take_step(target: Target, tuning: Tuning, state: State, record: Record, numb
         return False
     record.counts[move, FEASIBLE] += 1
     k = state.k[0]
-    m_fixed = state.factor.Z.shape[0] - state.centers.shape[0]
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
-    if not score(state.factor, state.products, which, state.scratch, m_fixed, k, n_out, out, n_in):
+    if not score(state.factor, state.products, which, state.scratch, target.m_fixed, k, n_out, out, n_in):
         return False
     log_ratio = log_density(target, state.scratch.rss, k + n_in - n_out) - state.log_posterior[0]
     if not accept(log_ratio, drawn.log_green[number], drawn.log_uniform[number], temperature, tuning.two_stage):
         return False
     record.counts[move, ACCEPTED] += 1
     fill_columns(target, state, which)
-    commit(state.factor, state.products, which, state.scratch, m_fixed, k, n_out, out, n_in)
+    commit(state.factor, state.products, which, state.scratch, target.m_fixed, k, n_out, out, n_in)
     replace_centers(state, which)
     state.log_posterior[0] = log_density(target, state.factor.rss, state.k[0])
     return True
 
 
 @glue
-def note_state(state: State, record: Record, iteration: int) -> None:
-    """Enter a new state into the record. Mutates the record."""
+def note_state(state: State, record: Record, n_done: int) -> None:
+    """Enter a new state, reached after n_done iterations, into the record. Mutates the record."""
     k = state.k[0]
     value = state.log_posterior[0]
     record.best_by_k[k] = max(record.best_by_k[k], value)
     if value > record.best_log_posterior[0]:
         record.best_log_posterior[0] = value
         record.best_k[0] = k
-        record.best_iteration[0] = iteration
+        record.best_iteration[0] = n_done
         for j in range(k):
             for i in range(state.centers.shape[1]):
                 record.best_centers[j, i] = state.centers[j, i]
@@ -334,7 +336,7 @@ def _compile_run_block(digest: str):  # type: ignore[no-untyped-def]
                 iteration = first_iteration + n_done
                 changed = take_step(target, tuning, state, record, number, temperature[n_done])
                 if changed:
-                    note_state(state, record, iteration)
+                    note_state(state, record, iteration + 1)
                 if iteration % trace_stride == 0:
                     record.trace_k[iteration // trace_stride] = state.k[0]
                     record.trace_log_posterior[iteration // trace_stride] = state.log_posterior[0]

@@ -14,8 +14,10 @@ from saltus.metrics import metric_factor
 # spread, depends on them.
 DEPENDENT = 1e-10
 
-# Residuals smaller than this, relative to y, are rounding: a fit that good is exact, and no better than another.
+# Residuals smaller than this, relative to the spread of y, are rounding: a fit that good is exact, and no better than
+# another. So are residuals below the last digit of y itself.
 RESIDUAL_ROUNDING = 1e-13
+LAST_DIGIT = np.finfo(np.float64).eps
 
 # A feature that varies less than this, relative to its size, is constant.
 CONSTANT = 8 * np.finfo(np.float64).eps
@@ -62,7 +64,7 @@ class FixedPart:
     R: Floats  # (m_fixed, m_fixed)
 
     @classmethod
-    def factor(cls, U: Floats, weight: Floats) -> "FixedPart":
+    def of(cls, U: Floats, weight: Floats) -> "FixedPart":
         """Factor [1, U - means], leaving out columns that depend on those before them."""
         root_weight = np.sqrt(weight)
         means = np.average(U, axis=0, weights=weight)
@@ -158,20 +160,24 @@ def make_design(
     U = box.to_unit(X)
     if not isinstance(metric, str):
         metric = metric[np.ix_(box.varies, box.varies)]
+        if box.varies.any() and not metric.any():
+            raise ValueError(
+                "The given metric is zero on every feature that varies, so every distance would be 0. Give another."
+            )
     to_metric = metric_factor(metric, U, weight, box.width[box.varies]) / basis.width
+    _check_distances(to_metric, basis)
     metric_scale = 1.0
     if basis.degree is not None:
         metric_scale = float(np.abs(to_metric).max(initial=0.0)) or 1.0
         to_metric = to_metric / metric_scale
-    _check_distances(to_metric, basis)
     outputs = OutputScale.of(Y, weight)
     root_weight = np.sqrt(weight)
     Y_scaled = (Y - outputs.mean) / outputs.scale * root_weight[:, None]
-    size = np.abs(Y).max(axis=0)
-    relative_size = np.where(size > 0, size, 1.0) / outputs.scale
-    rss_floor = weight.sum() * (RESIDUAL_ROUNDING * relative_size) ** 2
+    resolution = np.maximum(RESIDUAL_ROUNDING, LAST_DIGIT * np.abs(Y).max(axis=0) / outputs.scale)
+    rss_floor = weight.sum() * resolution**2
     target = Target(
         basis_code=basis.code,
+        m_fixed=fixed.Q.shape[1],
         X_metric=to_tiles(U @ to_metric.T),
         to_metric=np.ascontiguousarray(to_metric),
         root_weight=to_tiles(root_weight[:, None])[:, 0],

@@ -53,11 +53,11 @@ class Products(NamedTuple):
 class Scratch(NamedTuple):
     """Workspace of one chain, allocated once."""
 
-    columns: Floats  # (2, n_tiles, L), the new columns p of an edit that is carried out
+    columns: Floats  # (2, n_tiles, L), the new columns p of an edit; a survey uses the first tile
     corrections: Floats  # (c + m_max,), what is left of p'E and Q'p after a Gram-Schmidt pass
     duals: Floats  # (2, m_max), orthonormal directions V of the columns going out
     rss: Floats  # (c,), RSS after the edit
-    rotations: Floats  # (2, 2, m_max), cosines and sines for each column going out
+    rotations: Floats  # (2, m_max), cosines and sines
 
 
 def tile_shape(n_rows: int) -> tuple[int, int]:
@@ -118,6 +118,8 @@ def refactor(factor: Factor, Q_fixed: Floats, Y: Floats, Phi: Floats) -> None:
             factor.R[:m_fixed, m_fixed:m] += shared
             Phi = dgemm(-1.0, Q_fixed, shared, 1.0, Phi, overwrite_c=1)
         Phi, factor.R[m_fixed:m, m_fixed:m] = qr(Phi, overwrite_a=True, mode="economic", check_finite=False)
+        # Where columns nearly coincide, what little is left of them is not quite orthogonal to the fixed part.
+        Phi = dgemm(-1.0, Q_fixed, Q_fixed.T @ Phi, 1.0, Phi, overwrite_c=1)
     E = Y.copy()
     for first, Q in ((0, Q_fixed), (m_fixed, Phi)):
         last = first + Q.shape[1]
@@ -158,7 +160,7 @@ def make_scratch(factor: Factor) -> Scratch:
         corrections=np.zeros(n_columns),
         duals=np.zeros((2, m_max)),
         rss=np.zeros(n_outputs),
-        rotations=np.zeros((2, 2, m_max)),
+        rotations=np.zeros((2, m_max)),
     )
 
 
@@ -201,10 +203,10 @@ def add_products(tile: Floats, column: Floats, n_columns: int, along: Floats) ->
 
 
 @kernel
-def add_multiple(factor: float, column: Floats, to: Floats) -> None:
+def add_multiple(multiple: float, column: Floats, to: Floats) -> None:
     """Add a multiple of one column to another. O(L)."""
     for i in range(to.size):
-        to[i] += factor * column[i]
+        to[i] += multiple * column[i]
 
 
 @kernel
@@ -319,7 +321,7 @@ def score(
 
 
 @glue
-def drop_from_R(factor: Factor, m: int, out: int, rotations: Floats, along: Floats, n_in: int) -> None:
+def drop_from_R(factor: Factor, m: int, out: int, rotations: Floats, along: Floats) -> None:
     """Take column `out` of m out of R and Z by Givens rotations; rotate w = Q'p of the new columns too. O(m^2)."""
     R, Z = factor.R, factor.Z
     n_outputs = Z.shape[1]
@@ -338,7 +340,7 @@ def drop_from_R(factor: Factor, m: int, out: int, rotations: Floats, along: Floa
         rotate(c, s, upper[i:last], lower[i:last])
         lower[i] = 0.0
         rotate(c, s, Z[i], Z[i + 1])
-        for a in range(n_in):
+        for a in range(2):
             w = along[a, n_outputs + i :]
             rotate(c, s, w[:1], w[1:2])
 
@@ -366,6 +368,61 @@ def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squa
     return largest
 
 
+@glue
+def drop_columns(factor: Factor, along: Floats, rotations: Floats, m_fixed: int, k: int, n_out: int, out: Ints) -> None:
+    """Take columns out, the later first; rotate w = Q'p of the new columns along. O(N m)."""
+    tiles, Z = factor.tiles, factor.Z
+    n_outputs = Z.shape[1]
+    for b in range(n_out):
+        m = m_fixed + k - b
+        first, last = m_fixed + out[b], m - 1
+        drop_from_R(factor, m, first, rotations, along)
+        cosines, sines = rotations[0], rotations[1]
+        for t in range(tiles.shape[0]):
+            tile = tiles[t]
+            for r in range(last - first):
+                j = n_outputs + first + r
+                rotate(cosines[r], sines[r], tile[j], tile[j + 1])
+            # What the outgoing direction explained goes back to the residuals.
+            for i in range(n_outputs):
+                add_multiple(Z[last, i], tile[n_outputs + last], tile[i])
+
+
+@glue
+def append_column(factor: Factor, columns: Floats, along: Floats, corrections: Floats, m: int) -> None:
+    """Append a column (n_tiles, L) as column m, given p'E and w = Q'p in `along`. O(N m).
+
+    One pass over the tiles makes it orthogonal to the rest; another writes it, made orthogonal once more where
+    rounding asks for it.
+    """
+    tiles, Z = factor.tiles, factor.Z
+    n_outputs = Z.shape[1]
+    n_columns = n_outputs + m
+    for j in range(n_columns):
+        corrections[j] = 0.0
+    for i in range(n_outputs):
+        along[i] = 0.0
+    squared = 0.0
+    for t in range(tiles.shape[0]):
+        column = columns[t]
+        subtract_projection(tiles[t], column, n_columns, along)
+        add_products(tiles[t], column, n_columns, corrections)
+        squared += dot(column, column, column.size)
+    largest_cosine = append_to_R(factor, m, along, corrections, squared)
+    inverse_length = 1.0 / factor.R[m, m]
+    for i in range(n_outputs):
+        corrections[i] = 0.0
+    for t in range(tiles.shape[0]):
+        tile, column = tiles[t], columns[t]
+        if largest_cosine > ORTHOGONAL:
+            subtract_projection(tile, column, n_columns, corrections)
+        new = tile[n_columns]
+        for row in range(new.size):
+            new[row] = column[row] * inverse_length
+        for i in range(n_outputs):
+            add_multiple(-Z[m, i], new, tile[i])
+
+
 @kernel
 def commit(
     factor: Factor,
@@ -381,64 +438,16 @@ def commit(
     """Carry out an edit that was scored; its new columns are in scratch.columns. O(N m).
 
     Mutates the factor and uses its input up.
-
-    A pass over the tiles takes columns out and makes a new one orthogonal to the rest, with the products that the
-    score used; another writes it, made orthogonal once more where rounding asks for it.
     """
-    tiles, Z, R = factor.tiles, factor.Z, factor.R
-    n_outputs = Z.shape[1]
-    along, corrections, columns = products.along[which], scratch.corrections, scratch.columns
-    m = m_fixed + k
-    if n_out == 2 and out[0] < out[1]:
-        # The later column first, so that the number of the earlier one stands.
-        out[0], out[1] = out[1], out[0]
-    for a in range(n_out):
-        drop_from_R(factor, m - a, m_fixed + out[a], scratch.rotations[a], along, n_in)
-
-    for a in range(max(n_in, 1)):
-        m_now = m - n_out + a
-        for j in range(n_outputs + m_now):
-            corrections[j] = 0.0
-        for i in range(n_outputs):
-            along[a, i] = 0.0
-        squared = 0.0
+    tiles, rss = factor.tiles, factor.rss
+    along = products.along[which]
+    drop_columns(factor, along, scratch.rotations, m_fixed, k, n_out, out)
+    for a in range(n_in):
+        m = m_fixed + k - n_out + a
+        if a == 1:
+            along[1, rss.size + m - 1] = products.gram[which, 1] / factor.R[m - 1, m - 1]
+        append_column(factor, scratch.columns[a], along[a], scratch.corrections, m)
+    for i in range(rss.size):
+        rss[i] = 0.0
         for t in range(tiles.shape[0]):
-            tile = tiles[t]
-            if a == 0:
-                for b in range(n_out):
-                    last = m - b - 1
-                    first = m_fixed + out[b]
-                    cosines, sines = scratch.rotations[b, 0], scratch.rotations[b, 1]
-                    for r in range(last - first):
-                        j = n_outputs + first + r
-                        rotate(cosines[r], sines[r], tile[j], tile[j + 1])
-                    # What the outgoing direction explained goes back to the residuals.
-                    for i in range(n_outputs):
-                        add_multiple(Z[last, i], tile[n_outputs + last], tile[i])
-            if n_in > 0:
-                column = columns[a, t]
-                subtract_projection(tile, column, n_outputs + m_now, along[a])
-                add_products(tile, column, n_outputs + m_now, corrections)
-                squared += dot(column, column, column.size)
-        if n_in > 0:
-            largest_cosine = append_to_R(factor, m_now, along[a], corrections, squared)
-            inverse_length = 1.0 / R[m_now, m_now]
-            if a == 0 and n_in == 2:
-                along[1, n_outputs + m_now] = products.gram[which, 1] * inverse_length
-            for i in range(n_outputs):
-                corrections[i] = 0.0
-            for t in range(tiles.shape[0]):
-                tile = tiles[t]
-                column = columns[a, t]
-                if largest_cosine > ORTHOGONAL:
-                    subtract_projection(tile, column, n_outputs + m_now, corrections)
-                new = tile[n_outputs + m_now]
-                for row in range(new.size):
-                    new[row] = column[row] * inverse_length
-                for i in range(n_outputs):
-                    add_multiple(-Z[m_now, i], new, tile[i])
-
-    for i in range(n_outputs):
-        factor.rss[i] = 0.0
-        for t in range(tiles.shape[0]):
-            factor.rss[i] += dot(tiles[t, i], tiles[t, i], tiles.shape[2])
+            rss[i] += dot(tiles[t, i], tiles[t, i], tiles.shape[2])

@@ -17,7 +17,7 @@ MOVES = ("birth", "death", "split", "merge", "update")
 BIRTH, DEATH, SPLIT, MERGE, UPDATE = range(len(MOVES))
 
 # An update is a draw from the whole box with this probability, otherwise a random walk.
-GLOBAL_UPDATE = 0.25
+GLOBAL_UPDATE_PROBABILITY = 0.25
 # The walk's standard deviation is walk_scale times one of 1, 1/4, 1/16. A fourth, 1/64, is accepted so often that
 # its commits cost more than they find.
 N_WALK_SCALES = 3
@@ -28,7 +28,7 @@ class Edits(NamedTuple):
     """Proposed changes, B of them. One is filled in place by `propose`."""
 
     n_out: Ints  # (B,)
-    out: Ints  # (B, 2), which centres go out
+    out: Ints  # (B, 2), which centres go out, the later first
     n_in: Ints  # (B,)
     incoming: Floats  # (B, 2, d), the centres that come in
 
@@ -151,8 +151,8 @@ def propose_merge(
         if abs(centers[one, i] - centers[other, i]) >= 2.0 * split_scale:
             return False, 0.0
         edits.incoming[which, 0, i] = 0.5 * (centers[one, i] + centers[other, i])
-    edits.out[which, 0] = one
-    edits.out[which, 1] = other
+    edits.out[which, 0] = max(one, other)  # the later first: the number of the earlier one stands when it is out
+    edits.out[which, 1] = min(one, other)
     edits.n_out[which] = 2
     edits.n_in[which] = 1
     log_selection = np.log(k / (k - 1.0))
@@ -171,7 +171,7 @@ def propose_update(
     edits.out[which, 0] = moved
     edits.n_out[which] = 1
     edits.n_in[which] = 1
-    if rng.random() < GLOBAL_UPDATE:
+    if rng.random() < GLOBAL_UPDATE_PROBABILITY:
         for i in range(centers.shape[1]):
             edits.incoming[which, 0, i] = rng.random()
         return True, 0.0

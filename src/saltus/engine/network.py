@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 
 from saltus._typing import Floats
 from saltus.bases import Basis
-from saltus.engine.design import Box, Design, OutputScale
+from saltus.engine.design import LARGEST_DISTANCE, Box, Design, OutputScale
 from saltus.engine.factor import Factor
 
 
@@ -32,6 +32,12 @@ class Network:
     def predict(self, X: Floats) -> Floats:
         """Predict (N, c) at X (N, d). O(N (d + c) k), and no more memory than a few copies of X."""
         U = self.box.to_unit(X)
+        farthest = np.abs(U).max(initial=0.0)
+        if farthest > LARGEST_DISTANCE:
+            raise ValueError(
+                f"X is as far as {farthest:.3g} widths of the training data away from it, where the network overflows. "
+                f"Check the units of X."
+            )
         scaled = self.constant + (U - self.means) @ self.slope
         X_metric = U @ self.to_metric.T
         for center, coefficient in zip(self.centers_unit @ self.to_metric.T, self.coefficients, strict=True):

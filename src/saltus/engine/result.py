@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
 from saltus.engine.network import Network
 
 # Chains whose best values are within this of each other are said to agree.
@@ -14,9 +14,9 @@ AGREEMENT = 1.0
 
 @dataclass(frozen=True)
 class Trace:
-    """The path of a chain, thinned where it is long. All arrays have one entry a kept iteration."""
+    """The path of a chain, thinned where it is long: its state after so many iterations, and how hot the last was."""
 
-    iteration: NDArray[np.int64]
+    iteration: Ints
     n_bases: NDArray[np.int32]
     log_posterior: Floats
     temperature: Floats
@@ -24,7 +24,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class MoveCount:
-    """How often a move was chosen, could be made, and was accepted."""
+    """How often a move was chosen, could be made (or only nearly: columns may coincide), and was accepted."""
 
     chosen: int
     feasible: int
@@ -43,7 +43,7 @@ class BestState:
     network: Network
     rss: Floats  # (c,), residual sums of squares in the user's units
     log_posterior: float
-    iteration: int
+    iteration: int  # how many were done when it was reached; 0 is the start
 
     @property
     def n_bases(self) -> int:
@@ -53,7 +53,7 @@ class BestState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The network of one iteration, least-squares coefficients included."""
+    """The network after so many iterations, least-squares coefficients included."""
 
     iteration: int
     network: Network

@@ -1,0 +1,20 @@
+"""The one place where kernels reach the families of basis functions.
+
+A family is a frozen dataclass with a `code`, by which the compiled chain knows it. To add one: write its file, give it
+codes of its own, and add a line here.
+"""
+
+from saltus._jit import kernel
+from saltus._typing import Floats
+from saltus.bases.radial import radial_column
+
+
+@kernel
+def evaluate_column(code: int, X_metric: Floats, center: Floats, root_weight: Floats, column: Floats) -> None:
+    """Set column[n] = sqrt(weight_n) phi(x_n; center) for the rows of a tile. O(L q).
+
+    X_metric is (q, L), coordinates in which the metric is Euclidean; so is `center`, (q,).
+    """
+    radial_column(code, X_metric, center, column)
+    for n in range(column.size):
+        column[n] *= root_weight[n]
