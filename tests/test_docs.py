@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import saltus.bases.radial
-import saltus.regressors
+import saltus.regressors.annealed
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -38,7 +38,7 @@ def test_the_readme_carries_the_lines_to_paste():
 
 
 def test_docstring_examples_run():
-    for module in (saltus.bases.radial, saltus.regressors):
+    for module in (saltus.bases.radial, saltus.regressors.annealed):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

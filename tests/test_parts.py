@@ -93,7 +93,10 @@ def test_the_fixed_part_is_the_weighted_linear_term(rng):
     U[:, 2] = U[:, 0] - 2 * U[:, 1]
     fixed = FixedPart.of(U, weight)
     assert fixed.kept.tolist() == [0, 1, 3]
-    D = np.hstack([np.ones((30, 1)), U[:, fixed.kept] - fixed.means[fixed.kept]]) * np.sqrt(weight)[:, None]
+    standardised = (U - fixed.means) / fixed.spreads
+    np.testing.assert_allclose(np.average(standardised, axis=0, weights=weight), 0, atol=1e-14)
+    np.testing.assert_allclose(np.average(standardised**2, axis=0, weights=weight), 1)
+    D = np.hstack([np.ones((30, 1)), standardised[:, fixed.kept]]) * np.sqrt(weight)[:, None]
     np.testing.assert_allclose((fixed.Q @ fixed.R)[:30], D, atol=1e-13)
     assert not fixed.Q[30:].any()
     np.testing.assert_allclose(fixed.Q.T @ fixed.Q, np.eye(4), atol=1e-14)

@@ -6,7 +6,7 @@ the number d of its coordinates in full.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln
@@ -21,7 +21,7 @@ class Counts:
     n_total: float  # N, the sum of the weights
     n_outputs: int  # c
     n_fixed: int  # columns of the linear term, the constant included
-    center_parameters: int  # 1 or d
+    center_parameters: int  # d, or 1 by the paper's count
 
 
 def _per_basis(counts: Counts) -> int:
@@ -72,8 +72,13 @@ CRITERIA: dict[str, Callable[[Counts, Floats], Floats]] = {
 }
 
 
-def penalty_table(criterion: str | float, counts: Counts, k_max: int) -> Floats:
-    """Tabulate P(k) for k = 0..k_max, or as far as it is finite. A number is the constant C of P(k) = C k."""
+def penalty_table(criterion: str | float, counts: Counts, k_max: int, *, full_cost: bool = True) -> Floats:
+    """Tabulate P(k) for k = 0..k_max, or as far as it is finite. A number is the constant C of P(k) = C k.
+
+    Without `full_cost`, a centre counts for one parameter, as in the paper.
+    """
+    if not full_cost:
+        counts = replace(counts, center_parameters=1)
     k = np.arange(k_max + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         penalty = CRITERIA[criterion](counts, k) if isinstance(criterion, str) else float(criterion) * k

@@ -56,19 +56,21 @@ class Box:
 
 @dataclass(frozen=True)
 class FixedPart:
-    """The linear term: a constant and the independent ones of the features, each less its mean."""
+    """The linear term: a constant and the independent ones of the features, standardised."""
 
     means: Floats  # (d_varying,), of the features in the unit cube
+    spreads: Floats  # (d_varying,), their standard deviations
     kept: Ints  # the features in use, counted among those that vary
     Q: Floats  # (N, m_fixed), padded, orthonormal, rows times the root of their weight
     R: Floats  # (m_fixed, m_fixed)
 
     @classmethod
     def of(cls, U: Floats, weight: Floats) -> "FixedPart":
-        """Factor [1, U - means], leaving out columns that depend on those before them."""
+        """Factor [1, (U - means) / spreads], leaving out columns that depend on those before them."""
         root_weight = np.sqrt(weight)
         means = np.average(U, axis=0, weights=weight)
-        columns = [root_weight, *((U - means) * root_weight[:, None]).T]
+        spreads = np.sqrt(np.average((U - means) ** 2, axis=0, weights=weight))
+        columns = [root_weight, *((U - means) / spreads * root_weight[:, None]).T]
         Q = np.empty((len(U), min(len(U), len(columns))), order="F")
         R = np.zeros((Q.shape[1], Q.shape[1]))
         kept: list[int] = []
@@ -89,7 +91,9 @@ class FixedPart:
             rank += 1
             if j > 0:
                 kept.append(j - 1)
-        return cls(means, np.array(kept, dtype=np.int64), np.asfortranarray(pad_rows(Q[:, :rank])), R[:rank, :rank])
+        return cls(
+            means, spreads, np.array(kept, dtype=np.int64), np.asfortranarray(pad_rows(Q[:, :rank])), R[:rank, :rank]
+        )
 
 
 @dataclass(frozen=True)
@@ -155,8 +159,12 @@ def make_design(
     basis: Basis,
     metric: str | Floats,
     penalty: Floats,
+    rescale: bool = True,
 ) -> Design:
-    """Prepare X (N, d), Y (N, c), weight (N,) > 0 for the chains."""
+    """Prepare X (N, d), Y (N, c), weight (N,) > 0 for the chains.
+
+    With `rescale`, basis functions without a scale of their own (r, r^3) are given one that suits the arithmetic.
+    """
     U = box.to_unit(X)
     if not isinstance(metric, str):
         metric = metric[np.ix_(box.varies, box.varies)]
@@ -167,7 +175,7 @@ def make_design(
     to_metric = metric_factor(metric, U, weight, box.width[box.varies]) / basis.width
     _check_distances(to_metric, basis)
     metric_scale = 1.0
-    if basis.degree is not None:
+    if rescale and basis.degree is not None:
         metric_scale = float(np.abs(to_metric).max(initial=0.0)) or 1.0
         to_metric = to_metric / metric_scale
     outputs = OutputScale.of(Y, weight)

@@ -57,6 +57,7 @@ class Scratch(NamedTuple):
     corrections: Floats  # (c + m_max,), what is left of p'E and Q'p after a Gram-Schmidt pass
     duals: Floats  # (2, m_max), orthonormal directions V of the columns going out
     rss: Floats  # (c,), RSS after the edit
+    volume: Floats  # (1,), what the edit multiplies |D'D| by
     rotations: Floats  # (2, m_max), cosines and sines
 
 
@@ -160,6 +161,7 @@ def make_scratch(factor: Factor) -> Scratch:
         corrections=np.zeros(n_columns),
         duals=np.zeros((2, m_max)),
         rss=np.zeros(n_outputs),
+        volume=np.ones(1),
         rotations=np.zeros((2, m_max)),
     )
 
@@ -234,8 +236,12 @@ def rotate(c: float, s: float, upper: Floats, lower: Floats) -> None:
 
 
 @glue
-def find_duals(R: Floats, m_fixed: int, m: int, n_out: int, out: Ints, duals: Floats) -> None:
-    """Set the rows of `duals` to an orthonormal basis of span{R^-T e_j}, j in out. O(m^2)."""
+def find_duals(R: Floats, m_fixed: int, m: int, n_out: int, out: Ints, duals: Floats) -> float:
+    """Set the rows of `duals` to an orthonormal basis of span{R^-T e_j}, j in out; return their squared volume. O(m^2).
+
+    That is the factor by which |D'D| changes when the columns go.
+    """
+    volume = 1.0
     for a in range(n_out):
         dual = duals[a]
         first = m_fixed + out[a]
@@ -251,9 +257,12 @@ def find_duals(R: Floats, m_fixed: int, m: int, n_out: int, out: Ints, duals: Fl
         # Three times for the second: it is nearly parallel to the first when the centres nearly coincide.
         for _ in range(1 + 2 * a):
             along = a * dot(duals[0], dual, m)
-            inverse_norm = 1.0 / np.sqrt(dot(dual, dual, m))
+            squared = dot(dual, dual, m)
+            volume *= squared
+            inverse_norm = 1.0 / np.sqrt(squared)
             for i in range(m):
                 dual[i] = inverse_norm * (dual[i] - along * duals[0, i])
+    return volume
 
 
 @kernel
@@ -287,7 +296,7 @@ def score(
     for i in range(n_outputs):
         rss[i] = factor.rss[i]
 
-    find_duals(factor.R, m_fixed, m, n_out, out, duals)
+    volume = find_duals(factor.R, m_fixed, m, n_out, out, duals)
     for b in range(n_out):
         dual = duals[b]
         t_0 = dot(dual, w_0, m)
@@ -306,6 +315,7 @@ def score(
     if n_in > 0:
         if not gram[0] > COLLINEAR * squared_0:
             return False
+        volume *= gram[0]
         for i in range(n_outputs):
             rss[i] = max(rss[i] - along_0[i] * along_0[i] / gram[0], UNRESOLVED * rss[i])
     if n_in == 2:
@@ -314,9 +324,11 @@ def score(
         distance = gram[2] - slope * gram[1]
         if not distance > COLLINEAR * squared_1:
             return False
+        volume *= distance
         for i in range(n_outputs):
             gain = along_1[i] - slope * along_0[i]
             rss[i] = max(rss[i] - gain * gain / distance, UNRESOLVED * rss[i])
+    scratch.volume[0] = volume
     return True
 
 

@@ -82,13 +82,18 @@ class Network:
 
 def network_from_factor(design: Design, centers_unit: Floats, factor: Factor) -> Network:
     """Solve for the coefficients of the present factor, whose basis functions have `centers_unit` (k, d)."""
-    m_fixed = design.fixed.Q.shape[1]
+    m_fixed = design.target.m_fixed
     m = m_fixed + len(centers_unit)
     R = factor.R[:m, :m].copy()
     R[:m_fixed, :m_fixed] = design.fixed.R
-    alpha = solve_triangular(R, factor.Z[:m], check_finite=False)
+    return make_network(design, centers_unit, solve_triangular(R, factor.Z[:m], check_finite=False))
+
+
+def make_network(design: Design, centers_unit: Floats, alpha: Floats) -> Network:
+    """Build a network from its centres (k, d) and the coefficients (m, c) of the columns of its design."""
+    m_fixed, kept = design.target.m_fixed, design.fixed.kept
     slope = np.zeros((len(design.fixed.means), alpha.shape[1]))
-    slope[design.fixed.kept] = alpha[1:m_fixed]
+    slope[kept] = alpha[1:m_fixed] / design.fixed.spreads[kept, None]
     return Network(
         box=design.box,
         basis=design.basis,

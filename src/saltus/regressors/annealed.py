@@ -1,52 +1,29 @@
-"""The scikit-learn estimators: they validate, delegate and store."""
+"""The annealed regressor: the best network under an information criterion."""
 
-import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
-from saltus.bases import RADIAL_NAMES, Radial, resolve_basis
+from saltus.bases import Radial
 from saltus.criteria import CRITERIA, Counts, criterion_value, penalty_table
 from saltus.engine.anneal import Settings, anneal
 from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import Tuning
-from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
+from saltus.engine.design import Design
 from saltus.engine.result import AnnealResult
-from saltus.metrics import METRICS, check_metric_matrix
 from saltus.progress import ProgressLine
+from saltus.regressors.base import NetworkRegressor, check_data, check_inputs, seed_sequence
 from saltus.schedules import SCHEDULES, Schedule, resolve_schedule
 
-# The default k_max is this, or what keeps the design's columns at half the rows.
-DEFAULT_K_MAX = 50
 
-# Squares and products of values within these bounds can be represented.
-SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """What `fit` was given, checked; rows of weight 0 are gone."""
-
-    X: Floats  # (N, d)
-    Y: Floats  # (N, c)
-    weight: Floats  # (N,)
-    single_output: bool  # y was one-dimensional
-
-
-class DependentFeaturesWarning(UserWarning):
-    """Some features were left out of the linear term, as they depend on the others."""
-
-
-class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class AnnealedRegressor(NetworkRegressor):
     """A radial basis network whose size and centres are found by reversible-jump simulated annealing.
 
     The model is a linear term plus k basis functions. k and the centres maximise
@@ -140,22 +117,11 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "basis": [StrOptions(set(RADIAL_NAMES)), Radial],
-        "metric": [StrOptions(set(METRICS)), "array-like"],
+        **NetworkRegressor._parameter_constraints,
         "criterion": [StrOptions(set(CRITERIA)), Interval(Real, 0, None, closed="left")],
         "center_cost": [StrOptions({"paper", "full"})],
-        "k_max": [Interval(Integral, 0, None, closed="left"), None],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
         "schedule": [StrOptions(set(SCHEDULES)), HasMethods(["temperature"])],
         "acceptance": [StrOptions({"two-stage", "tempering"})],
-        "split_scale": [Interval(Real, 0, 0.5, closed="right")],
-        "walk_scale": [Interval(Real, 0, None, closed="neither")],
-        "box_margin": [Interval(Real, 0, 10, closed="both")],
-        "init": [StrOptions({"random", "empty"}), "array-like"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -211,7 +177,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        data = _check_data(self, X, y, sample_weight)
+        data = check_data(self, X, y, sample_weight)
         with single_threaded_blas():
             design = self._make_design(data)
             result = self._anneal(design)
@@ -230,7 +196,7 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
-        return self._squeeze(self._network.predict(_check_inputs(self, X)))
+        return self._squeeze(self._network.predict(check_inputs(self, X)))
 
     def staged_predict(self, X: ArrayLike, chain: int = 0) -> Iterator[tuple[int, Floats]]:
         """Predict with the networks that a chain passed through.
@@ -250,17 +216,15 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if not 0 <= chain < len(self.result_.chains):
             raise ValueError(f"chain must be between 0 and {len(self.result_.chains) - 1}. Got {chain!r}.")
-        inputs = _check_inputs(self, X)
+        inputs = check_inputs(self, X)
         for snapshot in self.result_.chains[chain].snapshots:
             yield snapshot.iteration, self._squeeze(snapshot.network.predict(inputs))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
+    def _penalty(self, counts: Counts, k_max: int) -> Floats:
+        return penalty_table(self.criterion, counts, k_max, full_cost=self.center_cost == "full")
 
     def _anneal(self, design: Design) -> AnnealResult:
-        seeds = _seed_sequence(self.random_state).spawn(self.n_chains)
+        seeds = seed_sequence(self.random_state).spawn(self.n_chains)
         settings = Settings(
             n_iter=int(self.n_iter),
             schedule=resolve_schedule(self.schedule),
@@ -273,82 +237,6 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         finally:
             if progress is not None:
                 progress.close()
-
-    def _make_design(self, data: TrainingData) -> Design:
-        X, Y, weight = data.X, data.Y, data.weight
-        n_features = X.shape[1]
-        metric = self.metric if isinstance(self.metric, str) else check_metric_matrix(self.metric, n_features)
-        box = Box.around(X, float(self.box_margin))
-        fixed = FixedPart.of(box.to_unit(X), weight)
-        m_fixed = fixed.Q.shape[1]
-        self._warn_of_dependent_features(box, fixed)
-        n_coordinates = int(box.varies.sum())
-        counts = Counts(
-            n_total=float(weight.sum()),
-            n_outputs=Y.shape[1],
-            n_fixed=m_fixed,
-            center_parameters=1 if self.center_cost == "paper" else n_coordinates,
-        )
-        n_independent = min(count_distinct_rows(X, Y), int(counts.n_total))
-        k_max = self._resolve_k_max(n_independent, m_fixed) if n_coordinates else 0
-        return make_design(
-            X,
-            Y,
-            weight,
-            box=box,
-            fixed=fixed,
-            basis=resolve_basis(self.basis),
-            metric=metric,
-            penalty=penalty_table(self.criterion, counts, k_max),
-        )
-
-    def _resolve_k_max(self, n_rows: int, m_fixed: int) -> int:
-        if self.k_max is None:
-            return min(DEFAULT_K_MAX, max(n_rows // 2 - m_fixed, 0))
-        needed = m_fixed + self.k_max + 1
-        if self.k_max > 0 and n_rows < needed:
-            raise ValueError(
-                f"k_max={self.k_max} with {m_fixed} columns in the linear term needs at least {needed} distinct "
-                f"rows, or the residuals vanish; got {n_rows}. Lower k_max, or leave it at None."
-            )
-        return int(self.k_max)
-
-    def _starting_centers(self, design: Design) -> Floats | None:
-        if isinstance(self.init, str):
-            return None if self.init == "random" else np.empty((0, design.target.to_metric.shape[1]))
-        centers = np.asarray(self.init, dtype=np.float64)
-        if centers.ndim != 2 or centers.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"init must be an array of shape (k, {self.n_features_in_}), one row for each centre. "
-                f"Got shape {centers.shape}."
-            )
-        if not np.isfinite(centers).all():
-            raise ValueError("init must be finite. Got NaN or infinity in it.")
-        if len(centers) > design.k_max:
-            raise ValueError(
-                f"init has {len(centers)} centres, but this data allows {design.k_max} (see k_max). Pass fewer."
-            )
-        unit = design.box.to_unit(centers)
-        if not ((unit >= 0) & (unit <= 1)).all():
-            raise ValueError(
-                "init has centres outside the box of the data (its range, widened by box_margin). "
-                "Move them inside or raise box_margin."
-            )
-        return unit
-
-    def _warn_of_dependent_features(self, box: Box, fixed: FixedPart) -> None:
-        used = np.flatnonzero(box.varies)[fixed.kept]
-        left_out = sorted(set(range(self.n_features_in_)) - set(used.tolist()))
-        if left_out:
-            names = getattr(self, "feature_names_in_", None)
-            shown = [str(names[j]) if names is not None else str(j) for j in left_out[:10]]
-            more = f" and {len(left_out) - 10} more" if len(left_out) > 10 else ""
-            warnings.warn(
-                f"Features left out of the linear term, as they are constant or depend on those before them: "
-                f"{', '.join(shown)}{more}. Their linear_coef_ is 0.",
-                DependentFeaturesWarning,
-                stacklevel=5,
-            )
 
     def _store(self, design: Design, result: AnnealResult, *, single_output: bool) -> None:
         best = result.chains[result.best_chain].best
@@ -367,58 +255,3 @@ class AnnealedRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.criterion_value_ = criterion_value(best.log_posterior, n_total, best.rss.size)
         self.n_iter_ = result.chains[result.best_chain].n_iter
         self.result_ = result
-
-    def _squeeze(self, Y: Floats) -> Floats:
-        return Y[:, 0] if self._single_output else Y
-
-    def _squeeze_outputs(self, values: Floats) -> Any:
-        return values[0] if self._single_output else values
-
-
-def _check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingData:
-    inputs, outputs = validate_data(
-        estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
-    )
-    weight = _check_frequencies(sample_weight, inputs)
-    present = weight > 0
-    Y = np.asarray(outputs, dtype=np.float64).reshape(len(inputs), -1)
-    data = TrainingData(inputs[present], Y[present], weight[present], single_output=np.ndim(outputs) == 1)
-    _check_magnitude(data.X, "X")
-    _check_magnitude(data.Y, "y")
-    return data
-
-
-def _check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Floats:
-    inputs: Floats = validate_data(estimator, X, dtype=np.float64, reset=False)
-    return inputs
-
-
-def _seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:
-    words = check_random_state(random_state).randint(0, 2**31 - 1, size=4)
-    return np.random.SeedSequence([int(word) for word in words])
-
-
-def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
-    weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if weight.sum() < 2:
-        raise ValueError(
-            f"sample_weight says how often each row counts, and must add up to at least 2. Got a sum of "
-            f"{weight.sum():.6g}."
-        )
-    return weight
-
-
-def _check_magnitude(values: Floats, name: str) -> None:
-    largest = np.abs(values).max(axis=0)
-    for column, size in enumerate(largest.tolist()):
-        where = f"{name}[:, {column}]" if largest.size > 1 else name
-        if size > LARGEST_VALUE:
-            raise ValueError(
-                f"{where} holds values as large as {size:.3g}, whose squares overflow. Rescale it to stay below "
-                f"{LARGEST_VALUE:g}."
-            )
-        if 0 < size < SMALLEST_VALUE:
-            raise ValueError(
-                f"{where} holds nothing larger than {size:.3g}, whose squares vanish. Rescale it to reach above "
-                f"{SMALLEST_VALUE:g}."
-            )

@@ -1,0 +1,207 @@
+"""What the estimators have in common: options, checks, and the way from data to a design."""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from saltus._typing import Floats
+from saltus.bases import RADIAL_NAMES, Radial, resolve_basis
+from saltus.criteria import Counts
+from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
+from saltus.metrics import METRICS, check_metric_matrix
+
+# The default k_max is this, or what keeps the design's columns at half the rows.
+DEFAULT_K_MAX = 50
+
+# Squares and products of values within these bounds can be represented.
+SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What `fit` was given, checked; rows of weight 0 are gone."""
+
+    X: Floats  # (N, d)
+    Y: Floats  # (N, c)
+    weight: Floats  # (N,)
+    single_output: bool  # y was one-dimensional
+
+
+class DependentFeaturesWarning(UserWarning):
+    """Some features were left out of the linear term, as they depend on the others."""
+
+
+class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """A regressor that is found among networks of basis functions. Subclasses supply the penalty and the search."""
+
+    basis: str | Radial
+    metric: str | ArrayLike
+    k_max: int | None
+    box_margin: float
+    init: str | ArrayLike
+    n_features_in_: int
+    _single_output: bool
+
+    # Whether the scale of distances may be chosen inside, where the basis has none of its own.
+    _rescale_distances: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "basis": [StrOptions(set(RADIAL_NAMES)), Radial],
+        "metric": [StrOptions(set(METRICS)), "array-like"],
+        "k_max": [Interval(Integral, 0, None, closed="left"), None],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "split_scale": [Interval(Real, 0, 0.5, closed="right")],
+        "walk_scale": [Interval(Real, 0, None, closed="neither")],
+        "box_margin": [Interval(Real, 0, 10, closed="both")],
+        "init": [StrOptions({"random", "empty"}), "array-like"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    def _penalty(self, counts: Counts, k_max: int) -> Floats:
+        raise NotImplementedError
+
+    def _make_design(self, data: TrainingData) -> Design:
+        X, Y, weight = data.X, data.Y, data.weight
+        n_features = X.shape[1]
+        metric = self.metric if isinstance(self.metric, str) else check_metric_matrix(self.metric, n_features)
+        box = Box.around(X, float(self.box_margin))
+        fixed = FixedPart.of(box.to_unit(X), weight)
+        m_fixed = fixed.Q.shape[1]
+        self._warn_of_dependent_features(box, fixed)
+        n_coordinates = int(box.varies.sum())
+        n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
+        k_max = self._resolve_k_max(n_independent, m_fixed) if n_coordinates else 0
+        counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_coordinates)
+        return make_design(
+            X,
+            Y,
+            weight,
+            box=box,
+            fixed=fixed,
+            basis=resolve_basis(self.basis),
+            metric=metric,
+            penalty=self._penalty(counts, k_max),
+            rescale=self._rescale_distances,
+        )
+
+    def _resolve_k_max(self, n_rows: int, m_fixed: int) -> int:
+        if self.k_max is None:
+            return min(DEFAULT_K_MAX, max(n_rows // 2 - m_fixed, 0))
+        needed = m_fixed + self.k_max + 1
+        if self.k_max > 0 and n_rows < needed:
+            raise ValueError(
+                f"k_max={self.k_max} with {m_fixed} columns in the linear term needs at least {needed} distinct "
+                f"rows, or the residuals vanish; got {n_rows}. Lower k_max, or leave it at None."
+            )
+        return int(self.k_max)
+
+    def _starting_centers(self, design: Design) -> Floats | None:
+        if isinstance(self.init, str):
+            return None if self.init == "random" else np.empty((0, design.target.to_metric.shape[1]))
+        centers = np.asarray(self.init, dtype=np.float64)
+        if centers.ndim != 2 or centers.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"init must be an array of shape (k, {self.n_features_in_}), one row for each centre. "
+                f"Got shape {centers.shape}."
+            )
+        if not np.isfinite(centers).all():
+            raise ValueError("init must be finite. Got NaN or infinity in it.")
+        if len(centers) > design.k_max:
+            raise ValueError(
+                f"init has {len(centers)} centres, but this data allows {design.k_max} (see k_max). Pass fewer."
+            )
+        unit = design.box.to_unit(centers)
+        if not ((unit >= 0) & (unit <= 1)).all():
+            raise ValueError(
+                "init has centres outside the box of the data (its range, widened by box_margin). "
+                "Move them inside or raise box_margin."
+            )
+        return unit
+
+    def _warn_of_dependent_features(self, box: Box, fixed: FixedPart) -> None:
+        used = np.flatnonzero(box.varies)[fixed.kept]
+        left_out = sorted(set(range(self.n_features_in_)) - set(used.tolist()))
+        if left_out:
+            names = getattr(self, "feature_names_in_", None)
+            shown = [str(names[j]) if names is not None else str(j) for j in left_out[:10]]
+            more = f" and {len(left_out) - 10} more" if len(left_out) > 10 else ""
+            warnings.warn(
+                f"Features left out of the linear term, as they are constant or depend on those before them: "
+                f"{', '.join(shown)}{more}. Their linear_coef_ is 0.",
+                DependentFeaturesWarning,
+                stacklevel=5,
+            )
+
+    def _squeeze(self, Y: Floats) -> Floats:
+        return Y[:, 0] if self._single_output else Y
+
+    def _squeeze_outputs(self, values: Floats) -> Any:
+        return values[0] if self._single_output else values
+
+
+def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingData:
+    """Check what `fit` was given, by scikit-learn's rules and ours."""
+    inputs, outputs = validate_data(
+        estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
+    )
+    weight = _check_frequencies(sample_weight, inputs)
+    present = weight > 0
+    Y = np.asarray(outputs, dtype=np.float64).reshape(len(inputs), -1)
+    data = TrainingData(inputs[present], Y[present], weight[present], single_output=np.ndim(outputs) == 1)
+    _check_magnitude(data.X, "X")
+    _check_magnitude(data.Y, "y")
+    return data
+
+
+def check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Floats:
+    """Check what `predict` was given."""
+    inputs: Floats = validate_data(estimator, X, dtype=np.float64, reset=False)
+    return inputs
+
+
+def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:
+    """Turn scikit-learn's idea of a seed into NumPy's, from which chains draw theirs."""
+    words = check_random_state(random_state).randint(0, 2**31 - 1, size=4)
+    return np.random.SeedSequence([int(word) for word in words])
+
+
+def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
+    weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if weight.sum() < 2:
+        raise ValueError(
+            f"sample_weight says how often each row counts, and must add up to at least 2. Got a sum of "
+            f"{weight.sum():.6g}."
+        )
+    return weight
+
+
+def _check_magnitude(values: Floats, name: str) -> None:
+    largest = np.abs(values).max(axis=0)
+    for column, size in enumerate(largest.tolist()):
+        where = f"{name}[:, {column}]" if largest.size > 1 else name
+        if size > LARGEST_VALUE:
+            raise ValueError(
+                f"{where} holds values as large as {size:.3g}, whose squares overflow. Rescale it to stay below "
+                f"{LARGEST_VALUE:g}."
+            )
+        if 0 < size < SMALLEST_VALUE:
+            raise ValueError(
+                f"{where} holds nothing larger than {size:.3g}, whose squares vanish. Rescale it to reach above "
+                f"{SMALLEST_VALUE:g}."
+            )

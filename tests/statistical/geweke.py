@@ -1,0 +1,126 @@
+"""Geweke's joint-distribution test of the full-Bayes sampler.
+
+A chain that alternates its own steps on the parameters with fresh data from the model must leave the joint prior as it
+is. Chains start from exact draws of it, so their averages are unbiased; Student's t is taken over independent chains.
+Run as a script it prints the worst |t|; a test runs it on copies with planted bugs.
+"""
+
+import sys
+from math import factorial
+
+import numpy as np
+
+from saltus.bases import Radial
+from saltus.engine.anneal import place_centers
+from saltus.engine.chain import Tuning, start_record, start_state
+from saltus.engine.design import Box, FixedPart, make_design
+from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
+
+K_MAX, N_ROWS = 4, 20
+PRIOR = Prior(v0=8.0, g0=6.0, a=4.0, b=6.0, e1=1.5, e2=1.0)
+STEPS = 10  # moves between fresh data, with Gibbs after every fifth
+
+
+def make_model(d, c):
+    X = np.random.default_rng(10 * d + c).random((N_ROWS, d))
+    weight = np.ones(N_ROWS)
+    box = Box.around(X, 0.1)
+    fixed = FixedPart.of(box.to_unit(X), weight)
+    return make_design(
+        X,
+        np.zeros((N_ROWS, c)),
+        weight,
+        box=box,
+        fixed=fixed,
+        basis=Radial("gaussian", width=0.1 * d),
+        metric="euclidean",
+        penalty=np.zeros(K_MAX + 1),
+    )
+
+
+def design_matrix(design, centers):
+    return np.hstack([design.fixed.Q @ design.fixed.R, design.columns(centers)])
+
+
+def draw_from_prior(rng, d, c, m_fixed):
+    rate = rng.gamma(0.5 + PRIOR.e1) / PRIOR.e2
+    weights = np.array([rate**k / factorial(k) for k in range(K_MAX + 1)])
+    k = rng.choice(K_MAX + 1, p=weights / weights.sum())
+    centers = rng.random((k, d))
+    delta_squared = PRIOR.b / rng.gamma(PRIOR.a, size=c)
+    sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
+    scale = np.sqrt(sigma_squared * delta_squared)
+    alpha = scale[:, None] * rng.standard_normal((c, m_fixed + k))
+    return rate, centers, delta_squared, sigma_squared, alpha
+
+
+def statistics(rate, centers, delta_squared, sigma_squared, alpha):
+    k = len(centers)
+    spread = (alpha**2).mean(axis=1) / (sigma_squared * delta_squared)
+    return np.concatenate(
+        [
+            [k, k**2, k == 0, k == K_MAX, np.log(rate), k * np.log(rate), (centers[:, 0] < 0.5).sum()],
+            np.log(delta_squared),
+            np.log(sigma_squared),
+            np.log(delta_squared) * k,
+            np.log(sigma_squared) * k,
+            spread,
+            np.sign(alpha[:, 0]),
+            alpha[:, -1] / np.sqrt(sigma_squared),
+        ]
+    )
+
+
+def run_chain(rng, d, c, n_rounds):
+    """Average the statistics over a chain on parameters and data."""
+    design = make_model(d, c)
+    m_fixed = design.target.m_fixed
+    rate, centers, delta_squared, sigma_squared, alpha = draw_from_prior(rng, d, c, m_fixed)
+    state = start_state(design.target, design.fixed.Q, design.Y)
+    hierarchy = start_hierarchy(state, design.fixed.R, delta_squared, rate)
+    record = start_record(state, 1)
+    hierarchy.sigma_squared[:] = sigma_squared
+    hierarchy.alpha[:, : alpha.shape[1]] = alpha
+    state.centers[: len(centers)] = centers
+    state.k[0] = len(centers)
+    seen = []
+    for r in range(n_rounds):
+        k = state.k[0]
+        centers = state.centers[:k].copy()
+        mean = design_matrix(design, centers)[:N_ROWS] @ hierarchy.alpha[:, : m_fixed + k].T
+        design.Y[:N_ROWS] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((N_ROWS, c))
+        place_centers(design, state, centers)
+        run_sample_block(
+            rng, design.target, PRIOR, Tuning(0.15, 0.2, True), state, hierarchy, record, STEPS, STEPS * r, STEPS // 2
+        )
+        k = state.k[0]
+        seen.append(
+            statistics(
+                hierarchy.rate[0],
+                state.centers[:k],
+                hierarchy.ridge.delta_squared,
+                hierarchy.sigma_squared,
+                hierarchy.alpha[:, : m_fixed + k],
+            )
+        )
+    assert (record.counts[:, 2] > 0).all(), "every move must have been accepted"
+    return np.mean(seen, axis=0)
+
+
+def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0):
+    """Student's t of each statistic: chains against independent draws of the prior."""
+    rng = np.random.default_rng([seed, d, c])
+    m_fixed = 1 + d
+    exact = np.array([statistics(*draw_from_prior(rng, d, c, m_fixed)) for _ in range(n_prior)])
+    chains = np.array(
+        [
+            run_chain(np.random.default_rng(child), d, c, n_rounds)
+            for child in np.random.SeedSequence([seed, d, c, 1]).spawn(n_chains)
+        ]
+    )
+    error = np.sqrt(chains.var(axis=0, ddof=1) / n_chains + exact.var(axis=0) / n_prior)
+    return (chains.mean(axis=0) - exact.mean(axis=0)) / error
+
+
+if __name__ == "__main__":
+    print(np.abs(t_values(int(sys.argv[1]), int(sys.argv[2]), n_chains=100, n_rounds=150, n_prior=40_000)).max())
