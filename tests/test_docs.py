@@ -8,6 +8,7 @@ import pytest
 
 import saltus.bases.radial
 import saltus.regressors.annealed
+import saltus.regressors.bayesian
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -38,7 +39,7 @@ def test_the_readme_carries_the_lines_to_paste():
 
 
 def test_docstring_examples_run():
-    for module in (saltus.bases.radial, saltus.regressors.annealed):
+    for module in (saltus.bases.radial, saltus.regressors.annealed, saltus.regressors.bayesian):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

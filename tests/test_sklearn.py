@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, BayesianRegressor
 
 
 @pytest.mark.filterwarnings("ignore:Features left out")
@@ -11,6 +11,7 @@ from saltus import AnnealedRegressor
     [
         AnnealedRegressor(),
         AnnealedRegressor("gaussian", metric="mahalanobis", criterion="aicc", n_iter=2000, n_jobs=2),
+        BayesianRegressor(n_iter=1000, n_draws=50),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

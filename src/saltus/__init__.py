@@ -8,15 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from saltus.bases import Radial
-    from saltus.regressors import AnnealedRegressor
+    from saltus.regressors import AnnealedRegressor, BayesianRegressor
     from saltus.schedules import Constant, Geometric, Linear, Logarithmic
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["AnnealedRegressor", "Constant", "Geometric", "Linear", "Logarithmic", "Radial", "__version__"]
+__all__ = [
+    "AnnealedRegressor",
+    "BayesianRegressor",
+    "Constant",
+    "Geometric",
+    "Linear",
+    "Logarithmic",
+    "Radial",
+    "__version__",
+]
 
 _HOME = {
     "AnnealedRegressor": "saltus.regressors",
+    "BayesianRegressor": "saltus.regressors",
     "Radial": "saltus.bases",
     "Constant": "saltus.schedules",
     "Geometric": "saltus.schedules",

@@ -94,7 +94,7 @@ def run_chain(
     with crew.working():
         rng = np.random.default_rng(seed)
         state = start_state(design.target, design.fixed.Q, design.Y)
-        place_independent_centers(design, state, _starting_centers(rng, design, settings.start))
+        place_independent_centers(design, state, starting_centers(rng, design, settings.start))
         stride = -(-settings.n_iter // LONGEST_TRACE)
         record = start_record(state, -(-settings.n_iter // stride))
         snapshots = []
@@ -205,7 +205,8 @@ def present_network(design: Design, state: State) -> Network:
     return network_from_factor(design, state.centers[: state.k[0]], state.factor)
 
 
-def _starting_centers(rng: np.random.Generator, design: Design, start: Floats | None) -> Floats:
+def starting_centers(rng: np.random.Generator, design: Design, start: Floats | None) -> Floats:
+    """Draw a random number of random centres (k, d) of the unit cube, unless a start is given."""
     if start is not None:
         return start
     k = rng.integers(0, min(design.k_max, MOST_STARTING_CENTERS), endpoint=True)

@@ -1,0 +1,273 @@
+"""The Bayesian regressor: an average over networks, weighted by their posterior."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from saltus._typing import Floats
+from saltus.bases import Radial
+from saltus.criteria import Counts
+from saltus.engine.blas import single_threaded_blas
+from saltus.engine.chain import Tuning
+from saltus.engine.design import Design
+from saltus.engine.posterior import PosteriorChain, SamplerSettings, network_of_draw, sample_posterior
+from saltus.engine.predictive import Features, Predictive
+from saltus.engine.sample import Prior
+from saltus.progress import ProgressLine
+from saltus.regressors.base import NetworkRegressor, check_data, check_inputs, seed_sequence
+
+
+class BayesianRegressor(NetworkRegressor):
+    """The full posterior over radial basis networks of every size, by reversible-jump Markov chain Monte Carlo.
+
+    The hierarchical model of Andrieu, de Freitas and Doucet (Neural Computation, 2001), on standardised inputs and
+    outputs: k has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; centres are uniform in the box of the
+    data; the coefficients of output i are N(0, sigma_i^2 delta_i^2 I), with inverse-gamma priors on sigma_i^2 and
+    delta_i^2. Predictions average over sizes, centres and all of these.
+
+    Parameters
+    ----------
+    basis, metric, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
+        As in :class:`saltus.AnnealedRegressor`.
+    n_iter : int, default=20_000
+        Iterations of each chain after its warm-up.
+    n_warmup : int or None, default=None
+        Iterations of each chain before the first draw is kept. None: half of n_iter.
+    n_draws : int, default=250
+        Draws kept of each chain, evenly spaced over n_iter.
+    n_chains : int, default=4
+        Independent chains.
+    noise_shape, noise_scale : float, default=0.0
+        v0 and g0 of sigma^2 ~ IG(v0/2, g0/2), in units of the variance of y. 0 and 0 is the papers' improper prior.
+    ridge_shape, ridge_scale : float, default=2.0 and 10.0
+        a and b of delta^2 ~ IG(a, b).
+    rate_shape, rate_rate : float, default=1e-4
+        e1 and e2 of L ~ Gamma(1/2 + e1, e2).
+
+    Attributes
+    ----------
+    posterior_k_ : dict
+        The posterior probability of each number of basis functions.
+    noise_variance_ : float or ndarray of shape (n_outputs,)
+        The posterior mean of the noise variance.
+    map_estimate_ : Network
+        The network of the draw with the highest joint density, its coefficients at their posterior mean.
+    chains_ : tuple of PosteriorChain
+        The draws of each chain, and how often each move was chosen, could be made, and was accepted.
+    n_warmup_ : int
+        Iterations of each chain before its first draw.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from saltus import BayesianRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(100, 1))
+    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(100)
+    >>> model = BayesianRegressor("gaussian", n_iter=4000, random_state=0).fit(X, y)
+    >>> mean, std = model.predict(X, return_std=True)
+    >>> low, high = model.predict_interval(X, 0.9)
+    >>> bool(0.8 < np.mean((low <= y) & (y <= high)) <= 1)
+    True
+    """
+
+    # r^3 is on the scale of the metric: the ridge prior sees it.
+    _rescale_distances: ClassVar[bool] = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NetworkRegressor._parameter_constraints,
+        "n_warmup": [Interval(Integral, 0, None, closed="left"), None],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "noise_shape": [Interval(Real, 0, None, closed="left")],
+        "noise_scale": [Interval(Real, 0, None, closed="left")],
+        "ridge_shape": [Interval(Real, 0, None, closed="neither")],
+        "ridge_scale": [Interval(Real, 0, None, closed="neither")],
+        "rate_shape": [Interval(Real, 0, None, closed="left")],
+        "rate_rate": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        basis: str | Radial = "cubic",
+        *,
+        metric: str | ArrayLike = "standardized",
+        k_max: int | None = None,
+        n_iter: int = 20_000,
+        n_warmup: int | None = None,
+        n_draws: int = 250,
+        n_chains: int = 4,
+        noise_shape: float = 0.0,
+        noise_scale: float = 0.0,
+        ridge_shape: float = 2.0,
+        ridge_scale: float = 10.0,
+        rate_shape: float = 1e-4,
+        rate_rate: float = 1e-4,
+        split_scale: float = 0.1,
+        walk_scale: float = 0.1,
+        box_margin: float = 0.1,
+        init: str | ArrayLike = "random",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.basis = basis
+        self.metric = metric
+        self.k_max = k_max
+        self.n_iter = n_iter
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.n_chains = n_chains
+        self.noise_shape = noise_shape
+        self.noise_scale = noise_scale
+        self.ridge_shape = ridge_shape
+        self.ridge_scale = ridge_scale
+        self.rate_shape = rate_shape
+        self.rate_rate = rate_rate
+        self.split_scale = split_scale
+        self.walk_scale = walk_scale
+        self.box_margin = box_margin
+        self.init = init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Sample the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, without missing values.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts: a weight of 2 is the row twice, a weight of 0 is no row.
+
+        Returns
+        -------
+        self
+        """
+        data = check_data(self, X, y, sample_weight)
+        with single_threaded_blas():
+            design = self._make_design(data)
+            chains = self._sample(design)
+        self._store(design, chains, single_output=data.single_output)
+        return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Predict the mean of y, and its standard deviation if asked.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of the same shape
+            Of a new y, noise included. Only with `return_std`.
+        """
+        check_is_fitted(self)
+        inputs = check_inputs(self, X)
+        mean = np.empty((len(inputs), len(self._predictive.outputs.scale)))
+        variance = np.empty_like(mean)
+        for rows, mixture in self._predictive.mixtures(inputs):
+            mean[rows], variance[rows] = mixture.moments()
+        if return_std:
+            return self._squeeze(mean), self._squeeze(np.sqrt(variance))
+        return self._squeeze(mean)
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Floats, Floats]:
+        """Predict central intervals for new y.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            The probability that y is inside, half of the rest on each side.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        check_is_fitted(self)
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must be between 0 and 1. Got {coverage!r}.")
+        inputs = check_inputs(self, X)
+        low = np.empty((len(inputs), len(self._predictive.outputs.scale)))
+        high = np.empty_like(low)
+        for rows, mixture in self._predictive.mixtures(inputs):
+            low[rows] = mixture.quantile(0.5 - 0.5 * coverage)
+            high[rows] = mixture.quantile(0.5 + 0.5 * coverage)
+        return self._squeeze(low), self._squeeze(high)
+
+    def sample_y(
+        self, X: ArrayLike, n_samples: int = 1, random_state: int | np.random.RandomState | None = 0
+    ) -> Floats:
+        """Draw new y from the posterior; the rows of one sample share their function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=0
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
+        """
+        check_is_fitted(self)
+        rng = np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4))
+        return self._squeeze(self._predictive.sample(rng, check_inputs(self, X), n_samples))
+
+    def _penalty(self, counts: Counts, k_max: int) -> Floats:
+        return np.zeros(k_max + 1)  # k has a prior instead
+
+    def _sample(self, design: Design) -> tuple[PosteriorChain, ...]:
+        n_warmup = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
+        settings = SamplerSettings(
+            n_warmup=n_warmup,
+            n_draws=min(self.n_draws, self.n_iter),
+            steps_between_draws=max(self.n_iter // self.n_draws, 1),
+            tuning=Tuning(float(self.split_scale), float(self.walk_scale), two_stage=True),
+            prior=Prior(
+                v0=float(self.noise_shape),
+                g0=float(self.noise_scale),
+                a=float(self.ridge_shape),
+                b=float(self.ridge_scale),
+                e1=float(self.rate_shape),
+                e2=float(self.rate_rate),
+            ),
+            start=self._starting_centers(design),
+        )
+        n_total = n_warmup + settings.n_draws * settings.steps_between_draws
+        progress = ProgressLine(self.n_chains, n_total) if self.verbose else None
+        try:
+            seeds = seed_sequence(self.random_state).spawn(self.n_chains)
+            return sample_posterior(seeds, design, settings, n_jobs=self.n_jobs, listener=progress)
+        finally:
+            if progress is not None:
+                progress.close()
+
+    def _store(self, design: Design, chains: tuple[PosteriorChain, ...], *, single_output: bool) -> None:
+        draws = tuple(draw for chain in chains for draw in chain.draws)
+        self._single_output = single_output
+        self._predictive = Predictive(
+            Features.of(design), design.outputs, draws, design.target.n_total + float(self.noise_shape)
+        )
+        sizes, counts = np.unique(np.concatenate([chain.n_bases for chain in chains]), return_counts=True)
+        self.posterior_k_ = {int(k): float(n) / len(draws) for k, n in zip(sizes, counts, strict=True)}
+        variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2
+        self.noise_variance_ = self._squeeze_outputs(variance)
+        self.map_estimate_ = network_of_draw(design, max(draws, key=lambda draw: draw.log_posterior))
+        self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
+        self.chains_ = chains
