@@ -24,7 +24,7 @@ from saltus.engine.result import MoveCount
 from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
 
 # Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
-STEPS_BETWEEN_GIBBS = 10
+STEPS_BETWEEN_GIBBS = 20
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
-from saltus.engine.factor import Factor, Products, Scratch, rotate, score
+from saltus.engine.factor import Factor, Products, Scratch, drop_from_R, rotate, score
 
 
 class Ridge(NamedTuple):
@@ -23,8 +23,8 @@ class Ridge(NamedTuple):
     R: Floats  # (c, m_max, m_max)
     zeta: Floats  # (c, m_max, 1)
     S: Floats  # (c,)
-    products: Products  # of one edit and one output
-    scratch: Scratch  # likewise
+    products: Products  # of one edit, for each output
+    scratch: Scratch  # of one output
     row: Floats  # (m_max,), workspace
 
 
@@ -40,7 +40,7 @@ def make_ridge(factor: Factor, R_fixed: Floats) -> Ridge:
         R=np.zeros((n_outputs, m_max, m_max)),
         zeta=np.zeros((n_outputs, m_max, 1)),
         S=np.zeros(n_outputs),
-        products=Products(np.zeros((1, 2, 1 + m_max)), np.zeros((1, 3))),
+        products=Products(np.zeros((n_outputs, 2, 1 + m_max)), np.zeros((n_outputs, 3))),
         scratch=Scratch(
             columns=np.zeros((2, 1, 1)),
             corrections=np.zeros(1 + m_max),
@@ -53,14 +53,53 @@ def make_ridge(factor: Factor, R_fixed: Floats) -> Ridge:
     )
 
 
+@glue
+def copy_design_triangle(factor: Factor, R_design: Floats, m_fixed: int, m: int) -> None:
+    """Take over R of the basis functions; that of the linear term never changes. O(m^2)."""
+    for i in range(m):
+        row, source = R_design[i], factor.R[i]
+        for j in range(m_fixed if i < m_fixed else i, m):
+            row[j] = source[j]
+
+
+@kernel
+def commit_ridge(factor: Factor, ridge: Ridge, m_fixed: int, k: int, n_out: int, out: Ints, n_in: int) -> None:
+    """Carry out an edit that was scored for every output, and done on the factor itself. O(c m^2)."""
+    m_after = m_fixed + k - n_out + n_in
+    copy_design_triangle(factor, ridge.R_design, m_fixed, m_after)
+    for output in range(ridge.S.size):
+        R, zeta = ridge.R[output], ridge.zeta[output]
+        along, gram = ridge.products.along[output], ridge.products.gram[output]
+        of_output = Factor(factor.tiles, R, zeta, ridge.S[output : output + 1])
+        for b in range(n_out):
+            m = m_fixed + k - b
+            drop_from_R(of_output, m, m_fixed + out[b], ridge.scratch.rotations, along)
+            ridge.S[output] += zeta[m - 1, 0] * zeta[m - 1, 0]
+        for a in range(n_in):
+            m = m_fixed + k - n_out + a
+            squared, gain = gram[0], along[0, 0]
+            if a == 1:
+                # The second new column, less its part along the first.
+                slope = gram[1] / gram[0]
+                squared = gram[2] - slope * gram[1]
+                gain = along[1, 0] - slope * along[0, 0]
+                along[1, m] = gram[1] / R[m - 1, m - 1]
+            length = np.sqrt(squared)
+            u = along[a, 1:]
+            for j in range(m):
+                R[j, m] = u[j]
+                R[m, j] = 0.0
+            R[m, m] = length
+            zeta[m, 0] = gain / length
+            ridge.S[output] -= zeta[m, 0] * zeta[m, 0]
+
+
 @kernel
 def refresh_ridge(factor: Factor, ridge: Ridge, m_fixed: int, k: int) -> None:
     """Triangulate [R; I/delta_i] for each output by Givens rotations. Mutates the ridge. O(c m^3)."""
     m = m_fixed + k
     R_design, row = ridge.R_design, ridge.row
-    for i in range(m):
-        for j in range(m_fixed if i < m_fixed else i, m):
-            R_design[i, j] = factor.R[i, j]
+    copy_design_triangle(factor, R_design, m_fixed, m)
     for output in range(ridge.S.size):
         R, zeta = ridge.R[output], ridge.zeta[output]
         ridge.S[output] = factor.rss[output]
@@ -118,14 +157,14 @@ def score_ridge(
     n_outputs = factor.rss.size
     own = ridge.products
     for a in range(2):
-        own.gram[0, a] = 0.0
-        along = own.along[0, a]
+        own.gram[output, a] = 0.0
+        along = own.along[output, a]
         for j in range(1 + m):
             along[j] = 0.0
-    own.gram[0, 2] = 0.0
+    own.gram[output, 2] = 0.0
     for a in range(n_in):
         survey = products.along[which, a]
-        w, u = survey[n_outputs:], own.along[0, a, 1:]
+        w, u = survey[n_outputs:], own.along[output, a, 1:]
         value = survey[output]
         for j in range(m):
             value += w[j] * factor.Z[j, output]
@@ -136,12 +175,12 @@ def score_ridge(
         zeta = ridge.zeta[output]
         for j in range(m):
             value -= u[j] * zeta[j, 0]
-        own.along[0, a, 0] = value
-        own.gram[0, 2 * a] = products.gram[which, 2 * a] + 1.0 / ridge.delta_squared[output]
+        own.along[output, a, 0] = value
+        own.gram[output, 2 * a] = products.gram[which, 2 * a] + 1.0 / ridge.delta_squared[output]
     if n_in == 2:
-        own.gram[0, 1] = products.gram[which, 1]
+        own.gram[output, 1] = products.gram[which, 1]
     of_output = Factor(factor.tiles, ridge.R[output], ridge.zeta[output], ridge.S[output : output + 1])
-    return score(of_output, own, 0, ridge.scratch, m_fixed, k, n_out, out, n_in)
+    return score(of_output, own, output, ridge.scratch, m_fixed, k, n_out, out, n_in)
 
 
 @glue

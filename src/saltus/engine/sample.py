@@ -27,6 +27,7 @@ from saltus.engine.chain import (
 from saltus.engine.factor import commit, score
 from saltus.engine.ridge import (
     Ridge,
+    commit_ridge,
     log_volume,
     make_ridge,
     refresh_ridge,
@@ -155,8 +156,8 @@ def take_sample_step(
     record.counts[move, ACCEPTED] += 1
     fill_columns(target, state, which)
     commit(state.factor, state.products, which, state.scratch, m_fixed, k, n_out, out, n_in)
+    commit_ridge(state.factor, ridge, m_fixed, k, n_out, out, n_in)
     replace_centers(state, which)
-    refresh_ridge(state.factor, ridge, m_fixed, state.k[0])
     return True
 
 

@@ -1,0 +1,67 @@
+"""The full posterior on the robot arm: ``python -m benchmarks.bayes --data robot_arm.csv``.
+
+Errors on rows 201-400 (A) and 401-600 (B) and coverage of 90 % intervals, beside the median single annealed network of
+the same run; then iterations a second of the sampler beside the annealed chain, on one thread.
+"""
+
+import argparse
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from saltus import AnnealedRegressor, BayesianRegressor, Radial
+from saltus.demo import generate, read_csv
+from saltus.plots import summed_mse
+
+A, B = slice(200, 400), slice(400, 600)
+
+
+def fit_seconds(model, X, Y) -> float:
+    began = perf_counter()
+    model.fit(X, Y)
+    return perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--iterations", type=int, nargs="+", default=[20_000, 200_000])
+    options = parser.parse_args()
+    data = generate(0) if options.data is None else read_csv(options.data)
+    X, Y = data.X, data.Y
+    train = X[:200], Y[:200]
+    BayesianRegressor(n_iter=10).fit(*train)
+    AnnealedRegressor(n_iter=10).fit(*train)
+
+    print(f"{data.source}\n{'basis':>10} {'iterations':>10} {'seed':>4} {'mean k':>7} {'A':>8} {'B':>8} {'covered':>8} "
+          f"{'annealed A':>11} {'annealed B':>11} {'seconds':>8}")  # fmt: skip
+    for basis in (Radial("cubic"), Radial("gaussian", width=1.5)):
+        for n_iter in options.iterations:
+            for seed in range(options.seeds):
+                model = BayesianRegressor(basis, n_iter=n_iter, n_jobs=-1, random_state=seed)
+                seconds = fit_seconds(model, *train)
+                errors = [summed_mse(Y[part], model.predict(X[part])) for part in (A, B)]
+                low, high = model.predict_interval(X[200:], 0.9)
+                covered = ((low <= Y[200:]) & (Y[200:] <= high)).mean()
+                annealed = AnnealedRegressor(basis, criterion="mdl", n_iter=n_iter, random_state=seed, n_jobs=-1)
+                networks = [chain.best.network for chain in annealed.fit(*train).result_.chains]
+                single = [np.median([summed_mse(Y[part], net.predict(X[part])) for net in networks]) for part in (A, B)]
+                mean_k = np.mean(np.concatenate([chain.n_bases for chain in model.chains_]))
+                print(f"{basis.name:>10} {n_iter:10d} {seed:4d} {mean_k:7.1f} {errors[0]:8.5f} {errors[1]:8.5f} "
+                      f"{covered:8.3f} {single[0]:11.5f} {single[1]:11.5f} {seconds:8.2f}", flush=True)  # fmt: skip
+
+    print("iterations a second on one thread, at a like number of basis functions:")
+    for k_max in (12, 25):
+        n_iter = 100_000
+        bayes = BayesianRegressor(k_max=k_max, n_iter=n_iter, n_warmup=0, n_chains=1, random_state=0)
+        annealed = AnnealedRegressor(k_max=k_max, criterion=0.5, n_iter=n_iter, n_chains=1, random_state=0)
+        rates = [n_iter / min(fit_seconds(model, *train) for _ in range(3)) for model in (bayes, annealed)]
+        sizes = [bayes.chains_[0].n_bases.mean(), annealed.result_.chains[0].trace.n_bases.mean()]
+        print(f"  k_max = {k_max}: sampler {rates[0]:9.0f} (mean k {sizes[0]:.1f}), annealed {rates[1]:9.0f} "
+              f"(mean k {sizes[1]:.1f}), ratio {rates[0] / rates[1]:.2f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
