@@ -1,15 +1,21 @@
 """BayesianRegressor: what it predicts is what its draws say, and that is what it should be."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
 from scipy.stats import t as student
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from saltus import BayesianRegressor, Radial
 from saltus.datasets import make_robot_arm
+from saltus.diagnostics import complaints, diagnose
+from saltus.engine.result import MoveCount
 from tests.reference import design_matrix
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 QUICK = {"n_iter": 2000, "n_draws": 40, "n_chains": 2, "random_state": 0}
 
@@ -164,3 +170,39 @@ def test_impossible_coverage(fitted, coverage):
 def test_options(fitted, option, value):
     with pytest.raises(ValueError, match=f"The '{option}' parameter of BayesianRegressor must be .* Got"):
         BayesianRegressor(**{option: value}).fit(fitted[0], fitted[1])
+
+
+def test_diagnostics_are_quiet_when_chains_agree_and_say_so():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 1))
+    y = X[:, 0] + 0.3 * rng.standard_normal(60)
+    # A proper prior of the rate keeps it away from 0, where births are rare.
+    model = BayesianRegressor("gaussian", k_max=3, rate_shape=2.0, rate_rate=2.0, n_draws=500, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model.fit(X, y)
+    assert model.status_ == "4 chains agree."
+    names = [d.name for d in model.diagnostics_]
+    assert names[:3] == ["k", "log posterior", "sigma^2"]
+    assert all(d.rhat <= 1.01 for d in model.diagnostics_)
+
+
+def test_complaints_name_their_remedy():
+    X, Y = make_robot_arm(150, random_state=2)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model = BayesianRegressor(n_iter=60, n_warmup=0, n_draws=30, n_chains=3, random_state=1).fit(X, Y)
+    said = " ".join(str(w.message) for w in caught)
+    assert "Chains disagree on" in said
+    assert "Raise n_iter" in said
+    assert "Few effective draws of" in said
+    assert model.status_ == said
+    assert all(w.filename == __file__ for w in caught)
+    with pytest.warns(ConvergenceWarning, match=r"3 draws a chain are too few .* Raise n_draws"):
+        BayesianRegressor(n_iter=100, n_draws=3).fit(X, Y)
+
+
+def test_moves_never_accepted_and_sizes_never_changed_are_named():
+    stuck = [{"birth": MoveCount(10, 5, 0), "update": MoveCount(10, 5, 3)}] * 2
+    said = complaints(diagnose({"k": np.ones((2, 50))}), stuck, n_draws=50, k_max=4)
+    assert [text.split(".")[0] for text in said] == ["k never changed", "No birth was ever accepted"]
+    assert complaints(diagnose({"k": np.zeros((2, 50))}), stuck, n_draws=50, k_max=0) == []

@@ -6,7 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from saltus import AnnealedRegressor, BayesianRegressor
 
 
-@pytest.mark.filterwarnings("ignore:Features left out")
+@pytest.mark.filterwarnings("ignore:Features left out", "ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
         AnnealedRegressor(),

@@ -1,11 +1,13 @@
 """The Bayesian regressor: an average over networks, weighted by their posterior."""
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from saltus._typing import Floats
 from saltus.bases import Radial
 from saltus.criteria import Counts
+from saltus.diagnostics import complaints, diagnose
 from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import Tuning
 from saltus.engine.design import Design
@@ -21,6 +24,9 @@ from saltus.engine.predictive import Features, Predictive
 from saltus.engine.sample import Prior
 from saltus.progress import ProgressLine
 from saltus.regressors.base import NetworkRegressor, check_data, check_inputs, seed_sequence
+
+# Convergence is judged, among other things, by the function at so many fixed points.
+N_POINTS = 3
 
 
 class BayesianRegressor(NetworkRegressor):
@@ -35,7 +41,7 @@ class BayesianRegressor(NetworkRegressor):
     ----------
     basis, metric, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
         As in :class:`saltus.AnnealedRegressor`.
-    n_iter : int, default=20_000
+    n_iter : int, default=100_000
         Iterations of each chain after its warm-up.
     n_warmup : int or None, default=None
         Iterations of each chain before the first draw is kept. None: half of n_iter.
@@ -60,6 +66,10 @@ class BayesianRegressor(NetworkRegressor):
         The network of the draw with the highest joint density, its coefficients at their posterior mean.
     chains_ : tuple of PosteriorChain
         The draws of each chain, and how often each move was chosen, could be made, and was accepted.
+    diagnostics_ : tuple of Diagnostic
+        R-hat and effective sample sizes of k, the log posterior, the noise variances, and the function at a few points.
+    status_ : str
+        Whether the chains converged, in words; what is wrong also comes as a ConvergenceWarning.
     n_warmup_ : int
         Iterations of each chain before its first draw.
     n_features_in_ : int
@@ -70,9 +80,9 @@ class BayesianRegressor(NetworkRegressor):
     >>> import numpy as np
     >>> from saltus import BayesianRegressor
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-3, 3, size=(100, 1))
-    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(100)
-    >>> model = BayesianRegressor("gaussian", n_iter=4000, random_state=0).fit(X, y)
+    >>> X = rng.uniform(-3, 3, size=(150, 1))
+    >>> y = np.sinc(X[:, 0]) + 0.1 * rng.standard_normal(150)
+    >>> model = BayesianRegressor("gaussian", random_state=0).fit(X, y)
     >>> mean, std = model.predict(X, return_std=True)
     >>> low, high = model.predict_interval(X, 0.9)
     >>> bool(0.8 < np.mean((low <= y) & (y <= high)) <= 1)
@@ -100,7 +110,7 @@ class BayesianRegressor(NetworkRegressor):
         *,
         metric: str | ArrayLike = "standardized",
         k_max: int | None = None,
-        n_iter: int = 20_000,
+        n_iter: int = 100_000,
         n_warmup: int | None = None,
         n_draws: int = 250,
         n_chains: int = 4,
@@ -271,3 +281,27 @@ class BayesianRegressor(NetworkRegressor):
         self.map_estimate_ = network_of_draw(design, max(draws, key=lambda draw: draw.log_posterior))
         self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
         self.chains_ = chains
+        self.diagnostics_ = diagnose(self._scalars(chains, design))
+        said = complaints(
+            self.diagnostics_, [chain.moves for chain in chains], n_draws=len(chains[0].draws), k_max=design.k_max
+        )
+        self.status_ = " ".join(said) or f"{len(chains)} chains agree."
+        for complaint in said:
+            warnings.warn(complaint, ConvergenceWarning, stacklevel=4)
+
+    def _scalars(self, chains: tuple[PosteriorChain, ...], design: Design) -> dict[str, Floats]:
+        """Collect scalars that do not depend on how centres are numbered, each (n_chains, n_draws)."""
+        draws = [chain.draws for chain in chains]
+        scalars = {
+            "k": np.array([chain.n_bases for chain in chains], dtype=np.float64),
+            "log posterior": np.array([chain.log_posterior for chain in chains]),
+        }
+        points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
+        features = self._predictive.features
+        values = np.array([[features.columns(points, d.centers_unit) @ d.mean for d in chain] for chain in draws])
+        for i in range(design.Y.shape[1]):
+            of = f" of output {i}" if design.Y.shape[1] > 1 else ""
+            scalars[f"sigma^2{of}"] = np.array([[d.sigma_squared[i] for d in chain] for chain in draws])
+            for p in range(N_POINTS):
+                scalars[f"f at point {p}{of}"] = values[:, :, p, i]
+        return scalars
