@@ -27,12 +27,12 @@ CHOSEN, FEASIBLE, ACCEPTED = range(3)
 # Factors of more bytes than this do not stay in the caches from one pass to the next: in a core's own, in the one
 # that cores share. Then several proposals are drawn from one state and scored in one pass; those after the first
 # acceptance are discarded unseen, so that it is the same chain in law.
-# Microseconds an iteration at k = 12 with 1, 4, 8, 16 proposals a pass:
+# Microseconds an iteration at k = 12 with 1, 4, 8, 16, 32 proposals a pass:
 #   N =   2 000:    4.0    4.0    4.6    5.0
 #   N =  20 000:     43     39     43     49
-#   N = 200 000:   1150    650    610    550
+#   N = 200 000:   1150    650    530    420    360
 CACHE_BYTES = (700_000, 16_000_000)
-PROPOSALS_A_PASS = (1, 4, 16)
+PROPOSALS_A_PASS = (1, 4, 32)
 
 
 class Target(NamedTuple):
