@@ -1,4 +1,4 @@
-"""DESIGN section 6, step 7: annealing reaches the optimum where it is known."""
+"""Annealing reaches the optimum where it is known."""
 
 from functools import cache
 from itertools import combinations

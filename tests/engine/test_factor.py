@@ -1,4 +1,4 @@
-"""DESIGN section 6, step 1: score and commit against lstsq."""
+"""Score and commit against lstsq."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""DESIGN section 6, step 2: forward then reverse is the identity, log_green antisymmetric, the Jacobian."""
+"""Forward then reverse is the identity, log_green antisymmetric, the Jacobian."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""DESIGN section 6, steps 3, 4 and 6: the chain samples what it should, and planted bugs are caught.
+"""The chain samples what it should, and planted bugs are caught.
 
 Every statistic is Student's t over independent chains. |t| < LIMIT fails by chance with probability below
 1e-5 for each of the 26 + 12 statistics here: the false-alarm rate of this file is below 4e-4. Planted bugs are

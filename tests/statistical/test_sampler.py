@@ -1,4 +1,4 @@
-"""DESIGN section 6, steps 5 and 6: the full-Bayes sampler leaves the joint prior of parameters and data as it is.
+"""The full-Bayes sampler leaves the joint prior of parameters and data as it is.
 
 |t| < LIMIT fails by chance with probability below 5e-6 for each of 70 statistics, and twelve others have a wider
 limit: the false-alarm rate of this file is below 4e-4.

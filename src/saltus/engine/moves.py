@@ -1,4 +1,4 @@
-"""The five moves of DESIGN 2.3, in coordinates where the box of centres is the unit cube.
+"""The five moves (docs/mathematics.md), in coordinates where the box of centres is the unit cube.
 
 A move proposes an edit (which centres go out, which come in) and returns (feasible, log_green). log_green is
 the log of the proposal ratio times the Jacobian. A move that cannot be made in the present state is a null

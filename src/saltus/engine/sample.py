@@ -1,6 +1,6 @@
 """The full posterior: the same chain at temperature 1 on a hierarchical target, with Gibbs steps for its parameters.
 
-DESIGN 2.4. On sets of centres, collapsed over coefficients and noise variances, given delta^2 and the rate L of k:
+On sets of centres, collapsed over coefficients and noise variances, given delta^2 and the rate L of k:
 
     log p = k ln L + sum_i [ -m/2 ln delta_i^2 - 1/2 ln|W_i| - (N + v0)/2 ln((g0 + S_i)/2) ]
 """
