@@ -28,9 +28,10 @@ CHOSEN, FEASIBLE, ACCEPTED = range(3)
 # that cores share. Then several proposals are drawn from one state and scored in one pass; those after the first
 # acceptance are discarded unseen, so that it is the same chain in law.
 # Microseconds an iteration at k = 12 with 1, 4, 8, 16, 32 proposals a pass:
-#   N =   2 000:    4.0    4.0    4.6    5.0
-#   N =  20 000:     43     39     43     49
-#   N = 200 000:   1150    650    530    420    360
+#   N =   2 000:    4.0    3.9    4.3    4.6    5.8
+#   N =  20 000:     42     39     41     44     50
+#   N = 200 000:   1160    610    570    410    420
+# Where memory is the limit, 32 varied least from run to run (340 to 420, against 380 to 580 with 16).
 CACHE_BYTES = (700_000, 16_000_000)
 PROPOSALS_A_PASS = (1, 4, 32)
 
