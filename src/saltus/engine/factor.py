@@ -179,8 +179,8 @@ def dot(a: Floats, b: Floats, n: int) -> float:
 def add_products(tile: Floats, column: Floats, n_columns: int, along: Floats) -> None:
     """Add column' tile to `along`, over the first n_columns. O(L m).
 
-    Four columns of the tile at a time share the loads of `column`. Over all tiles this takes 0.6 and 0.75 of the time of
-    NumPy's `Q.T @ p` on one thread, at N, m = 2 000, 33 and 20 000, 53.
+    Four columns of the tile at a time share the loads of `column`. Over all tiles this takes 0.6 and 0.75 of the time
+    of NumPy's `Q.T @ p` on one thread, at N, m = 2 000, 33 and 20 000, 53.
     """
     length = column.size
     whole = n_columns - n_columns % 4
