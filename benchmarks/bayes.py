@@ -48,7 +48,7 @@ def main() -> None:
                 annealed = AnnealedRegressor(basis, criterion="mdl", n_iter=n_iter, random_state=seed, n_jobs=-1)
                 networks = [chain.best.network for chain in annealed.fit(*train).result_.chains]
                 single = [np.median([summed_mse(Y[part], net.predict(X[part])) for net in networks]) for part in (A, B)]
-                mean_k = np.mean(np.concatenate([chain.n_bases for chain in model.chains_]))
+                mean_k = np.mean(np.concatenate([chain.draws.n_bases for chain in model.chains_]))
                 print(f"{basis.name:>10} {n_iter:10d} {seed:4d} {mean_k:7.1f} {errors[0]:8.5f} {errors[1]:8.5f} "
                       f"{covered:8.3f} {single[0]:11.5f} {single[1]:11.5f} {seconds:8.2f}", flush=True)  # fmt: skip
 
@@ -58,7 +58,7 @@ def main() -> None:
         bayes = BayesianRegressor(k_max=k_max, n_iter=n_iter, n_warmup=0, n_chains=1, random_state=0)
         annealed = AnnealedRegressor(k_max=k_max, criterion=0.5, n_iter=n_iter, n_chains=1, random_state=0)
         rates = [n_iter / min(fit_seconds(model, *train) for _ in range(3)) for model in (bayes, annealed)]
-        sizes = [bayes.chains_[0].n_bases.mean(), annealed.result_.chains[0].trace.n_bases.mean()]
+        sizes = [bayes.chains_[0].draws.n_bases.mean(), annealed.result_.chains[0].trace.n_bases.mean()]
         print(f"  k_max = {k_max}: sampler {rates[0]:9.0f} (mean k {sizes[0]:.1f}), annealed {rates[1]:9.0f} "
               f"(mean k {sizes[1]:.1f}), ratio {rates[0] / rates[1]:.2f}")  # fmt: skip
 

@@ -83,7 +83,7 @@ def test_samples_have_the_moments_of_the_predictions(fitted):
 def test_fitted_attributes(fitted):
     X, Y, model = fitted
     assert sum(model.posterior_k_.values()) == pytest.approx(1)
-    n_bases = np.concatenate([chain.n_bases for chain in model.chains_])
+    n_bases = np.concatenate([chain.draws.n_bases for chain in model.chains_])
     assert set(n_bases.tolist()) == set(model.posterior_k_)
     assert 0.001 < model.noise_variance_.min() <= model.noise_variance_.max() < 0.005
     assert model.n_warmup_ == 1000

@@ -11,9 +11,6 @@ from joblib import Parallel, delayed
 
 from saltus._typing import Floats, Ints
 from saltus.engine.chain import (
-    ACCEPTED,
-    CHOSEN,
-    FEASIBLE,
     Record,
     State,
     Tuning,
@@ -25,9 +22,8 @@ from saltus.engine.chain import (
 from saltus.engine.crew import Crew
 from saltus.engine.design import Design
 from saltus.engine.factor import independent_columns, refactor
-from saltus.engine.moves import MOVES
 from saltus.engine.network import Network, network_from_factor
-from saltus.engine.result import AnnealResult, BestState, ChainResult, MoveCount, Snapshot, Trace
+from saltus.engine.result import AnnealResult, BestState, ChainResult, Snapshot, Trace, count_moves
 from saltus.schedules import Schedule
 
 # A block of steps runs without looking up for about this many seconds.
@@ -168,10 +164,7 @@ def _chain_result(
             log_posterior=record.trace_log_posterior[: index.size] + shift,
             temperature=_temperatures(settings, index),
         ),
-        moves={
-            name: MoveCount(int(row[CHOSEN]), int(row[FEASIBLE]), int(row[ACCEPTED]))
-            for name, row in zip(MOVES, record.counts, strict=True)
-        },
+        moves=count_moves(record.counts),
         best=best,
         best_by_n_bases={k: float(value) + shift for k, value in enumerate(record.best_by_k) if np.isfinite(value)},
         snapshots=snapshots,

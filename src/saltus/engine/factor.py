@@ -58,7 +58,7 @@ class Scratch(NamedTuple):
     duals: Floats  # (2, m_max), orthonormal directions V of the columns going out
     rss: Floats  # (c,), RSS after the edit
     volume: Floats  # (1,), what the edit multiplies |D'D| by
-    rotations: Floats  # (2, m_max), cosines and sines
+    rotations: Floats  # (2, 2, m_max), cosines and sines of either column that went out
 
 
 def tile_shape(n_rows: int) -> tuple[int, int]:
@@ -162,7 +162,7 @@ def make_scratch(factor: Factor) -> Scratch:
         duals=np.zeros((2, m_max)),
         rss=np.zeros(n_outputs),
         volume=np.ones(1),
-        rotations=np.zeros((2, m_max)),
+        rotations=np.zeros((2, 2, m_max)),
     )
 
 
@@ -236,12 +236,8 @@ def rotate(c: float, s: float, upper: Floats, lower: Floats) -> None:
 
 
 @glue
-def find_duals(R: Floats, m_fixed: int, m: int, n_out: int, out: Ints, duals: Floats) -> float:
-    """Set the rows of `duals` to an orthonormal basis of span{R^-T e_j}, j in out; return their squared volume. O(m^2).
-
-    That is the factor by which |D'D| changes when the columns go.
-    """
-    volume = 1.0
+def find_duals(R: Floats, m_fixed: int, m: int, n_out: int, out: Ints, duals: Floats) -> None:
+    """Set the rows of `duals` to R^-T e_j, j in out. O(m^2)."""
     for a in range(n_out):
         dual = duals[a]
         first = m_fixed + out[a]
@@ -254,6 +250,14 @@ def find_duals(R: Floats, m_fixed: int, m: int, n_out: int, out: Ints, duals: Fl
             dual[i] = value
             for j in range(i + 1, m):
                 dual[j] -= row[j] * value
+
+
+@glue
+def orthonormalize(duals: Floats, n_out: int, m: int) -> float:
+    """Make the duals orthonormal; return their squared volume: the factor of |D'D| when the columns go. O(m)."""
+    volume = 1.0
+    for a in range(n_out):
+        dual = duals[a]
         # Three times for the second: it is nearly parallel to the first when the centres nearly coincide.
         for _ in range(1 + 2 * a):
             along = a * dot(duals[0], dual, m)
@@ -265,7 +269,7 @@ def find_duals(R: Floats, m_fixed: int, m: int, n_out: int, out: Ints, duals: Fl
     return volume
 
 
-@kernel
+@glue
 def score(
     factor: Factor,
     products: Products,
@@ -283,8 +287,16 @@ def score(
     span of the others. Leaves the factor alone, and in `products` the Gram matrix and the p'e of what is new in the
     new columns once the others are out.
     """
-    m = m_fixed + k
-    Z, duals, rss, gram = factor.Z, scratch.duals, scratch.rss, products.gram[which]
+    find_duals(factor.R, m_fixed, m_fixed + k, n_out, out, scratch.duals)
+    return score_with_duals(factor.Z, factor.rss, products, which, scratch, m_fixed + k, n_out, n_in)
+
+
+@kernel
+def score_with_duals(
+    Z: Floats, rss_before: Floats, products: Products, which: int, scratch: Scratch, m: int, n_out: int, n_in: int
+) -> bool:
+    """Do the same, given the duals R^-T e_j of the columns that go out, in scratch. O(m)."""
+    duals, rss, gram = scratch.duals, scratch.rss, products.gram[which]
     n_outputs = rss.size
     along_0, along_1 = products.along[which, 0], products.along[which, 1]
     w_0, w_1 = along_0[n_outputs:], along_1[n_outputs:]
@@ -294,9 +306,9 @@ def score(
         gram[1] -= dot(w_0, w_1, m)
         gram[2] -= dot(w_1, w_1, m)
     for i in range(n_outputs):
-        rss[i] = factor.rss[i]
+        rss[i] = rss_before[i]
 
-    volume = find_duals(factor.R, m_fixed, m, n_out, out, duals)
+    volume = orthonormalize(duals, n_out, m)
     for b in range(n_out):
         dual = duals[b]
         t_0 = dot(dual, w_0, m)
@@ -306,7 +318,7 @@ def score(
         gram[2] += t_1 * t_1
         for i in range(n_outputs):
             released = 0.0
-            for j in range(m_fixed, m):
+            for j in range(m):
                 released += dual[j] * Z[j, i]
             rss[i] += released * released
             along_0[i] += t_0 * released
@@ -333,7 +345,7 @@ def score(
 
 
 @glue
-def drop_from_R(factor: Factor, m: int, out: int, rotations: Floats, along: Floats) -> None:
+def drop_from_R(factor: Factor, m: int, out: int, cosines: Floats, sines: Floats, along: Floats) -> None:
     """Take column `out` of m out of R and Z by Givens rotations; rotate w = Q'p of the new columns too. O(m^2)."""
     R, Z = factor.R, factor.Z
     n_outputs = Z.shape[1]
@@ -347,8 +359,8 @@ def drop_from_R(factor: Factor, m: int, out: int, rotations: Floats, along: Floa
         length = np.sqrt(upper[i] * upper[i] + lower[i] * lower[i])
         c = upper[i] / length
         s = lower[i] / length
-        rotations[0, i - out] = c
-        rotations[1, i - out] = s
+        cosines[i - out] = c
+        sines[i - out] = s
         rotate(c, s, upper[i:last], lower[i:last])
         lower[i] = 0.0
         rotate(c, s, Z[i], Z[i + 1])
@@ -388,8 +400,8 @@ def drop_columns(factor: Factor, along: Floats, rotations: Floats, m_fixed: int,
     for b in range(n_out):
         m = m_fixed + k - b
         first, last = m_fixed + out[b], m - 1
-        drop_from_R(factor, m, first, rotations, along)
-        cosines, sines = rotations[0], rotations[1]
+        cosines, sines = rotations[b, 0], rotations[b, 1]
+        drop_from_R(factor, m, first, cosines, sines, along)
         for t in range(tiles.shape[0]):
             tile = tiles[t]
             for r in range(last - first):

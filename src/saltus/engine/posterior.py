@@ -1,11 +1,10 @@
 """The sampling driver: chains of the full posterior, and what is kept of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.linalg import solve_triangular
 
 from saltus._typing import Floats, Ints
 from saltus.engine.anneal import (
@@ -15,16 +14,15 @@ from saltus.engine.anneal import (
     place_independent_centers,
     starting_centers,
 )
-from saltus.engine.chain import ACCEPTED, CHOSEN, FEASIBLE, Tuning, start_record, start_state
+from saltus.engine.chain import Record, State, Tuning, start_record, start_state
 from saltus.engine.crew import Crew
 from saltus.engine.design import Design
-from saltus.engine.moves import MOVES
 from saltus.engine.network import Network, make_network
-from saltus.engine.result import MoveCount
-from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
+from saltus.engine.result import MoveCount, count_moves
+from saltus.engine.sample import Hierarchy, Prior, run_sample_block, start_hierarchy
 
 # Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
-STEPS_BETWEEN_GIBBS = 20
+STEPS_BETWEEN_GIBBS = 50
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,12 @@ class Draw:
     """One draw: the centres, and the posterior of everything above them given those, in scaled units.
 
     Given the centres and delta^2, alpha_i has a Student's t distribution with `degrees` of freedom, mean `mean` and
-    scale S_i / degrees times W_i^-1, where W_i = R_i'R_i.
+    scale S_i / degrees times K_i K_i'.
     """
 
     centers_unit: Floats  # (k, d_varying)
     mean: Floats  # (m, c)
-    R: Floats  # (c, m, m)
+    K: Floats  # (c, m, m), upper triangular
     S: Floats  # (c,), g0 + y_i'P_i y_i
     delta_squared: Floats  # (c,)
     sigma_squared: Floats  # (c,)
@@ -58,21 +56,72 @@ class Draw:
 
 
 @dataclass(frozen=True)
+class Draws(Sequence[Draw]):
+    """The draws of a chain, one after the other in flat arrays: they differ in size."""
+
+    n_bases: Ints  # (n,)
+    centers_unit: Floats  # (sum of k, d_varying)
+    mean: Floats  # (sum of m, c)
+    K: Floats  # (sum of c m^2,)
+    S: Floats  # (n, c)
+    delta_squared: Floats  # (n, c)
+    sigma_squared: Floats  # (n, c)
+    rate: Floats  # (n,)
+    log_posterior: Floats  # (n,)
+
+    @classmethod
+    def of(cls, draws: Sequence[Draw]) -> "Draws":
+        """Join draws."""
+        return cls(
+            n_bases=np.array([len(draw.centers_unit) for draw in draws]),
+            centers_unit=np.concatenate([draw.centers_unit for draw in draws]),
+            mean=np.concatenate([draw.mean for draw in draws]),
+            K=np.concatenate([draw.K.ravel() for draw in draws]),
+            S=np.array([draw.S for draw in draws]),
+            delta_squared=np.array([draw.delta_squared for draw in draws]),
+            sigma_squared=np.array([draw.sigma_squared for draw in draws]),
+            rate=np.array([draw.rate for draw in draws]),
+            log_posterior=np.array([draw.log_posterior for draw in draws]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.n_bases)
+
+    def __getitem__(self, index: int) -> Draw:  # type: ignore[override]
+        n = range(len(self))[index]
+        before, k = int(self.n_bases[:n].sum()), int(self.n_bases[n])
+        m_fixed, c = self.m_fixed, self.S.shape[1]
+        m = m_fixed + k
+        m_before = before + n * m_fixed
+        K_before = int(c * ((self.n_bases[:n] + m_fixed) ** 2).sum())
+        return Draw(
+            centers_unit=self.centers_unit[before : before + k],
+            mean=self.mean[m_before : m_before + m],
+            K=self.K[K_before : K_before + c * m * m].reshape(c, m, m),
+            S=self.S[n],
+            delta_squared=self.delta_squared[n],
+            sigma_squared=self.sigma_squared[n],
+            rate=float(self.rate[n]),
+            log_posterior=float(self.log_posterior[n]),
+        )
+
+    @property
+    def m_fixed(self) -> int:
+        """Columns of the linear term."""
+        return (len(self.mean) - len(self.centers_unit)) // len(self)
+
+    @property
+    def offsets(self) -> Ints:
+        """Where the centres of each draw begin and, last, end: (n + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.n_bases)])
+
+
+@dataclass(frozen=True)
 class PosteriorChain:
     """One chain of the posterior."""
 
-    draws: tuple[Draw, ...]
+    draws: Draws
     moves: dict[str, MoveCount]
-
-    @property
-    def n_bases(self) -> Ints:
-        """The number of basis functions of each draw."""
-        return np.array([len(draw.centers_unit) for draw in self.draws])
-
-    @property
-    def log_posterior(self) -> Floats:
-        """The log density of (k, mu, delta^2, L) at each draw, up to a constant."""
-        return np.array([draw.log_posterior for draw in self.draws])
 
 
 def sample_posterior(
@@ -107,52 +156,73 @@ def run_posterior_chain(
     """Run one chain: warm up, then keep a draw every so many iterations."""
     with crew.working():
         rng = np.random.default_rng(seed)
-        target, prior = design.target, settings.prior
-        state = start_state(target, design.fixed.Q, design.Y)
+        state = start_state(design.target, design.fixed.Q, design.Y)
         place_independent_centers(design, state, starting_centers(rng, design, settings.start))
         # The ridge starts wide: the data, not a narrow guess, should say how large coefficients are.
         start_delta_squared = np.full(design.Y.shape[1], 100.0)
         hierarchy = start_hierarchy(state, design.fixed.R, start_delta_squared, rate=1.0 + float(state.k[0]))
         record = start_record(state, 1)
-        draws: list[Draw] = []
-        done = 0
-        while len(draws) < settings.n_draws and not crew.is_dismissed:
-            warming_up = done < settings.n_warmup
-            end = min(done + settings.steps_between_draws, settings.n_warmup if warming_up else done + 10**9)
-            while done < end:
-                until_rebuild = ITERATIONS_BETWEEN_REBUILDS - done % ITERATIONS_BETWEEN_REBUILDS
-                n_steps = min(end - done, until_rebuild)
-                log_posterior = run_sample_block(
-                    rng, target, prior, settings.tuning, state, hierarchy, record, n_steps, done, STEPS_BETWEEN_GIBBS
-                )
-                done += n_steps
-                if done % ITERATIONS_BETWEEN_REBUILDS == 0:
-                    place_centers(design, state, state.centers[: state.k[0]].copy())
-            if not warming_up:
-                k = int(state.k[0])
-                m = target.m_fixed + k
-                ridge = hierarchy.ridge
-                R = ridge.R[:, :m, :m].copy()
-                zeta = ridge.zeta[:, :m, 0]
-                draws.append(
-                    Draw(
-                        centers_unit=state.centers[:k].copy(),
-                        mean=np.stack([solve_triangular(R[i], zeta[i], check_finite=False) for i in range(len(R))], 1),
-                        R=R,
-                        S=prior.g0 + np.maximum(ridge.S, target.rss_floor),
-                        delta_squared=ridge.delta_squared.copy(),
-                        sigma_squared=hierarchy.sigma_squared.copy(),
-                        rate=float(hierarchy.rate[0]),
-                        log_posterior=float(log_posterior),
-                    )
-                )
+        draws = []
+        for done, log_posterior in _run_stretches(rng, design, settings, state, hierarchy, record):
+            if done > settings.n_warmup or crew.is_dismissed:
+                draws.append(_draw(design, settings.prior, state, hierarchy, log_posterior))
             if listener is not None:
-                listener(number, done, int(state.k[0]), float(log_posterior))
-        moves = {
-            name: MoveCount(int(row[CHOSEN]), int(row[FEASIBLE]), int(row[ACCEPTED]))
-            for name, row in zip(MOVES, record.counts, strict=True)
-        }
-        return PosteriorChain(tuple(draws), moves)
+                listener(number, done, int(state.k[0]), log_posterior)
+            if crew.is_dismissed:
+                break
+        return PosteriorChain(Draws.of(draws), count_moves(record.counts))
+
+
+def _run_stretches(
+    rng: np.random.Generator,
+    design: Design,
+    settings: SamplerSettings,
+    state: State,
+    hierarchy: Hierarchy,
+    record: Record,
+) -> Iterator[tuple[int, float]]:
+    """Run the chain; yield the number of iterations done and the log density where a draw may be kept."""
+    between = settings.steps_between_draws
+    n_total = settings.n_warmup + settings.n_draws * between
+    halts = {*range(between, settings.n_warmup, between), *range(settings.n_warmup, n_total + 1, between)} - {0}
+    rebuilds = set(range(ITERATIONS_BETWEEN_REBUILDS, n_total, ITERATIONS_BETWEEN_REBUILDS))
+    done = 0
+    for stop in sorted(halts | rebuilds):
+        log_posterior = run_sample_block(
+            rng,
+            design.target,
+            settings.prior,
+            settings.tuning,
+            state,
+            hierarchy,
+            record,
+            stop - done,
+            done,
+            STEPS_BETWEEN_GIBBS,
+        )
+        done = stop
+        if stop in rebuilds:
+            place_centers(design, state, state.centers[: state.k[0]].copy())
+        if stop in halts:
+            yield done, float(log_posterior)
+
+
+def _draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_posterior: float) -> Draw:
+    """Copy what prediction needs of the present state."""
+    ridge = hierarchy.ridge
+    k = int(state.k[0])
+    m = design.target.m_fixed + k
+    K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
+    return Draw(
+        centers_unit=state.centers[:k].copy(),
+        mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, :m, 0]),
+        K=K,
+        S=prior.g0 + np.maximum(ridge.S, design.target.rss_floor),
+        delta_squared=ridge.delta_squared.copy(),
+        sigma_squared=hierarchy.sigma_squared.copy(),
+        rate=float(hierarchy.rate[0]),
+        log_posterior=log_posterior,
+    )
 
 
 def network_of_draw(design: Design, draw: Draw) -> Network:

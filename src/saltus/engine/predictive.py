@@ -2,14 +2,13 @@
 
 Given the centres and delta^2 of a draw, the coefficients and the noise variance are integrated out exactly: at a row
 with features d, a new y has a t distribution with N + v0 degrees of freedom, mean d'alpha, and squared scale
-S/(N + v0) (1 + d'W^-1 d). Moments of the mixture are therefore Rao-Blackwellised: no sampled coefficient enters them.
+S/(N + v0) (1 + ||K'd||^2), K K' = W^-1. Moments of the mixture are therefore Rao-Blackwellised: no sampled coefficient enters them.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.special import stdtr, stdtrit
 
 from saltus._typing import Floats, Ints
@@ -121,10 +120,10 @@ class Predictive:
         for j, draw in enumerate(self.draws):
             D = self.features.columns(X, draw.centers_unit)
             mean[j] = D @ draw.mean
-            for i, R in enumerate(draw.R):
-                half = solve_triangular(R, D.T, trans="T", check_finite=False)
+            for i, K in enumerate(draw.K):
+                half = D @ K
                 unit = draw.S[i] / self.degrees
-                signal[j, :, i] = unit * np.einsum("mn,mn->n", half, half)
+                signal[j, :, i] = unit * np.einsum("nm,nm->n", half, half)
                 noise[j, :, i] = unit
         squared = self.outputs.scale**2
         return Mixture(self.outputs.mean + self.outputs.scale * mean, squared * signal, squared * noise, self.degrees)
@@ -135,8 +134,8 @@ class Predictive:
         for s in range(n_samples):
             draw = self.draws[rng.integers(len(self.draws))]
             D = self.features.columns(X, draw.centers_unit)
-            for i, R in enumerate(draw.R):
+            for i, K in enumerate(draw.K):
                 sigma = np.sqrt(0.5 * draw.S[i] / rng.standard_gamma(0.5 * self.degrees))
-                alpha = draw.mean[:, i] + sigma * solve_triangular(R, rng.standard_normal(len(R)), check_finite=False)
+                alpha = draw.mean[:, i] + sigma * (K @ rng.standard_normal(len(K)))
                 samples[:, i, s] = D @ alpha + sigma * rng.standard_normal(len(X))
         return self.outputs.mean[:, None] + self.outputs.scale[:, None] * samples

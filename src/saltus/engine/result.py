@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus._typing import Floats, Ints
+from saltus.engine.chain import ACCEPTED, CHOSEN, FEASIBLE
+from saltus.engine.moves import MOVES
 from saltus.engine.network import Network
 
 # Chains whose best values are within this of each other are said to agree.
@@ -34,6 +36,14 @@ class MoveCount:
     def acceptance(self) -> float:
         """Accepted, as a share of chosen."""
         return self.accepted / self.chosen if self.chosen else 0.0
+
+
+def count_moves(counts: Ints) -> dict[str, MoveCount]:
+    """Name the rows of a record's counts."""
+    return {
+        name: MoveCount(int(row[CHOSEN]), int(row[FEASIBLE]), int(row[ACCEPTED]))
+        for name, row in zip(MOVES, counts, strict=True)
+    }
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def take_sample_step(
     record.counts[move, ACCEPTED] += 1
     fill_columns(target, state, which)
     commit(state.factor, state.products, which, state.scratch, m_fixed, k, n_out, out, n_in)
-    commit_ridge(state.factor, ridge, m_fixed, k, n_out, out, n_in)
+    commit_ridge(state.factor, state.scratch.rotations, ridge, m_fixed, k, n_out, out, n_in)
     replace_centers(state, which)
     return True
 

@@ -274,7 +274,7 @@ class BayesianRegressor(NetworkRegressor):
         self._predictive = Predictive(
             Features.of(design), design.outputs, draws, design.target.n_total + float(self.noise_shape)
         )
-        sizes, counts = np.unique(np.concatenate([chain.n_bases for chain in chains]), return_counts=True)
+        sizes, counts = np.unique(np.concatenate([chain.draws.n_bases for chain in chains]), return_counts=True)
         self.posterior_k_ = {int(k): float(n) / len(draws) for k, n in zip(sizes, counts, strict=True)}
         variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2
         self.noise_variance_ = self._squeeze_outputs(variance)
@@ -293,15 +293,15 @@ class BayesianRegressor(NetworkRegressor):
         """Collect scalars that do not depend on how centres are numbered, each (n_chains, n_draws)."""
         draws = [chain.draws for chain in chains]
         scalars = {
-            "k": np.array([chain.n_bases for chain in chains], dtype=np.float64),
-            "log posterior": np.array([chain.log_posterior for chain in chains]),
+            "k": np.array([chain.n_bases for chain in draws], dtype=np.float64),
+            "log posterior": np.array([chain.log_posterior for chain in draws]),
         }
         points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
         features = self._predictive.features
         values = np.array([[features.columns(points, d.centers_unit) @ d.mean for d in chain] for chain in draws])
         for i in range(design.Y.shape[1]):
             of = f" of output {i}" if design.Y.shape[1] > 1 else ""
-            scalars[f"sigma^2{of}"] = np.array([[d.sigma_squared[i] for d in chain] for chain in draws])
+            scalars[f"sigma^2{of}"] = np.array([chain.sigma_squared[:, i] for chain in draws])
             for p in range(N_POINTS):
                 scalars[f"f at point {p}{of}"] = values[:, :, p, i]
         return scalars
