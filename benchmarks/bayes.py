@@ -5,10 +5,13 @@ the same run; then iterations a second of the sampler beside the annealed chain,
 """
 
 import argparse
+import warnings
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+
+from sklearn.exceptions import ConvergenceWarning
 
 from saltus import AnnealedRegressor, BayesianRegressor, Radial
 from saltus.demo import generate, read_csv
@@ -29,6 +32,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--iterations", type=int, nargs="+", default=[20_000, 200_000])
     options = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
     data = generate(0) if options.data is None else read_csv(options.data)
     X, Y = data.X, data.Y
     train = X[:200], Y[:200]
@@ -52,15 +56,17 @@ def main() -> None:
                 print(f"{basis.name:>10} {n_iter:10d} {seed:4d} {mean_k:7.1f} {errors[0]:8.5f} {errors[1]:8.5f} "
                       f"{covered:8.3f} {single[0]:11.5f} {single[1]:11.5f} {seconds:8.2f}", flush=True)  # fmt: skip
 
-    print("iterations a second on one thread, at a like number of basis functions:")
+    print("iterations a second on one thread, at a like number of basis functions; effective draws of k a second:")
     for k_max in (12, 25):
-        n_iter = 100_000
-        bayes = BayesianRegressor(k_max=k_max, n_iter=n_iter, n_warmup=0, n_chains=1, random_state=0)
-        annealed = AnnealedRegressor(k_max=k_max, criterion=0.5, n_iter=n_iter, n_chains=1, random_state=0)
-        rates = [n_iter / min(fit_seconds(model, *train) for _ in range(3)) for model in (bayes, annealed)]
+        n_iter = 1_000_000
+        bayes = BayesianRegressor(k_max=k_max, n_iter=n_iter, n_warmup=0, n_draws=1000, n_chains=1, random_state=0)
+        annealed = AnnealedRegressor(k_max=k_max, criterion=0, n_iter=n_iter, n_chains=1, random_state=0)
+        seconds = [min(fit_seconds(model, *train) for _ in range(3)) for model in (bayes, annealed)]
         sizes = [bayes.chains_[0].draws.n_bases.mean(), annealed.result_.chains[0].trace.n_bases.mean()]
-        print(f"  k_max = {k_max}: sampler {rates[0]:9.0f} (mean k {sizes[0]:.1f}), annealed {rates[1]:9.0f} "
-              f"(mean k {sizes[1]:.1f}), ratio {rates[0] / rates[1]:.2f}")  # fmt: skip
+        effective = next(d.ess_bulk for d in bayes.diagnostics_ if d.name == "k")
+        print(f"  k_max = {k_max}: sampler {n_iter / seconds[0]:9.0f} (mean k {sizes[0]:.1f}), annealed "
+              f"{n_iter / seconds[1]:9.0f} (mean k {sizes[1]:.1f}), ratio {seconds[1] / seconds[0]:.2f}; "
+              f"effective draws {effective / seconds[0]:.0f}")  # fmt: skip
 
 
 if __name__ == "__main__":

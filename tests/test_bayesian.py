@@ -1,8 +1,11 @@
 """BayesianRegressor: what it predicts is what its draws say, and that is what it should be."""
 
+import subprocess
+import sys
 import tracemalloc
 import warnings
 
+import arviz_stats
 import numpy as np
 import pytest
 from scipy.stats import t as student
@@ -12,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from saltus import BayesianRegressor, Radial
 from saltus.datasets import make_robot_arm
 from saltus.diagnostics import complaints, diagnose
+from saltus.engine.predictive import student_distribution
 from saltus.engine.result import MoveCount
 from tests.reference import design_matrix
 
@@ -206,3 +210,56 @@ def test_moves_never_accepted_and_sizes_never_changed_are_named():
     said = complaints(diagnose({"k": np.ones((2, 50))}), stuck, n_draws=50, k_max=4)
     assert [text.split(".")[0] for text in said] == ["k never changed", "No birth was ever accepted"]
     assert complaints(diagnose({"k": np.zeros((2, 50))}), stuck, n_draws=50, k_max=0) == []
+
+
+def test_datatree_holds_the_draws_and_arviz_reads_it(fitted):
+    _, _, model = fitted
+    tree = model.to_datatree()
+    posterior, chains = tree["posterior"], model.chains_
+    assert dict(posterior.sizes)["chain"] == 2
+    assert dict(posterior.sizes)["draw"] == 40
+    for number, chain in enumerate(chains):
+        assert (chain.draws.offsets == np.cumsum([0, *chain.draws.n_bases])).all()
+        np.testing.assert_array_equal(posterior["k"][number], chain.draws.n_bases)
+        np.testing.assert_array_equal(posterior["center_exists"][number].sum("center"), chain.draws.n_bases)
+        np.testing.assert_array_equal(tree["sample_stats"]["lp"][number], chain.draws.log_posterior)
+        for n, draw in enumerate(chain.draws):
+            centers = posterior["centers"][number, n]
+            k = len(draw.centers_unit)
+            assert np.isnan(centers[k:]).all()
+            np.testing.assert_array_equal(centers[:k], model._predictive.features.box.from_unit(draw.centers_unit))
+    np.testing.assert_allclose(posterior["sigma_squared"].mean(("chain", "draw")), model.noise_variance_)
+    by_name = {d.name: d for d in model.diagnostics_}
+    assert float(arviz_stats.rhat(tree, var_names=["k"])["k"]) == pytest.approx(by_name["k"].rhat)
+    assert float(arviz_stats.ess(tree, var_names=["k"])["k"]) == pytest.approx(by_name["k"].ess_bulk)
+
+
+def test_datatree_survives_a_draw_without_centres_and_names_features():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame({"heat": rng.random(30), "speed": rng.random(30)})
+    tree = BayesianRegressor(k_max=0, **QUICK).fit(X, rng.random(30)).to_datatree()
+    assert tree["posterior"]["centers"].shape == (2, 40, 0, 2)
+    assert list(tree["posterior"]["feature"].values) == ["heat", "speed"]
+
+
+def test_exporting_never_imports_arviz():
+    script = (
+        "import sys, warnings; warnings.simplefilter('ignore'); import numpy as np; from saltus import BayesianRegressor;"
+        "X = np.arange(20.0)[:, None];"
+        "BayesianRegressor(n_iter=100, n_draws=10).fit(X, np.sin(X[:, 0])).to_datatree();"
+        "assert 'arviz' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_without_xarray_the_message_says_what_to_install(fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with pytest.raises(ImportError, match=r"pip install 'saltus\[xarray\]'"):
+        fitted[2].to_datatree()
+
+
+@pytest.mark.parametrize("degrees", [3.0, 10.0, 25.0, 200.0, 1e6])
+def test_distribution_function_of_t(degrees):
+    t = np.linspace(-30, 30, 2001)
+    np.testing.assert_allclose(student_distribution(degrees, t), student.cdf(t, degrees), atol=1e-9)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from saltus._typing import Floats, Ints
 from saltus.bases import Basis
@@ -22,6 +22,8 @@ BYTES_AT_A_TIME = 64_000_000
 # Quantiles are found to this share of the scale.
 QUANTILE_TOLERANCE = 1e-5
 MOST_QUANTILE_STEPS = 60
+FEWEST_DEGREES = 10
+SMALLEST_DENSITY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -70,31 +72,45 @@ class Mixture:
         return self.mean.mean(axis=0), within.mean(axis=0) + self.mean.var(axis=0)
 
     def quantile(self, probability: float) -> Floats:
-        """Quantile (N, c) of a new y, by regula falsi on the distribution function of the mixture."""
+        """Quantile (N, c) of a new y, by Newton's method on the distribution function, kept within a bracket."""
         scale = self.scale
         of_each = self.mean + scale * stdtrit(self.degrees, probability)
         low, high = of_each.min(axis=0), of_each.max(axis=0)
-        excess_low, excess_high = (self._distribution(at) - probability for at in (low, high))
+        mean, variance = self.moments()
+        at = np.clip(mean + np.sqrt(variance) * ndtri(probability), low, high)
         tolerance = QUANTILE_TOLERANCE * scale.min(axis=0)
         for _ in range(MOST_QUANTILE_STEPS):
-            if (high - low <= tolerance).all():
+            standardized = (at - self.mean) / scale
+            excess = student_distribution(self.degrees, standardized).mean(axis=0) - probability
+            low, high = np.where(excess < 0, at, low), np.where(excess < 0, high, at)
+            step = -excess / np.maximum(self._density(standardized, scale), SMALLEST_DENSITY)
+            if (np.abs(step) <= tolerance).all():
                 break
-            rise = excess_high - excess_low
-            with np.errstate(invalid="ignore", divide="ignore"):
-                at = np.where(rise > 0, low - excess_low * (high - low) / rise, 0.5 * (low + high))
-            # A step that would hardly move an end goes a little further, so that both ends close in.
-            at = np.clip(at, low + 0.25 * tolerance, high - 0.25 * tolerance)
-            excess = self._distribution(at) - probability
-            below = excess < 0
-            # Illinois: the end that stays counts half, so that the next step reaches beyond the root.
-            excess_high = np.where(below, 0.5 * excess_high, excess)
-            excess_low = np.where(below, excess, 0.5 * excess_low)
-            low, high = np.where(below, at, low), np.where(below, high, at)
-        return 0.5 * (low + high)
+            # Where Newton's step leaves the bracket, halve the bracket instead.
+            inside = (at + step >= low) & (at + step <= high)
+            at = np.where(inside, at + step, 0.5 * (low + high))
+        return at
 
-    def _distribution(self, at: Floats) -> Floats:
-        """Evaluate the distribution function of the mixture at values (N, c)."""
-        return stdtr(self.degrees, (at - self.mean) / self.scale).mean(axis=0)
+    def _density(self, standardized: Floats, scale: Floats) -> Floats:
+        """Evaluate the density of the mixture, given (y - mean) / scale of each component."""
+        half = 0.5 * (self.degrees + 1.0)
+        log_unit = gammaln(half) - gammaln(0.5 * self.degrees) - 0.5 * np.log(self.degrees * np.pi)
+        return (np.exp(log_unit - half * np.log1p(standardized**2 / self.degrees)) / scale).mean(axis=0)
+
+
+def student_distribution(degrees: float, t: Floats) -> Floats:
+    """Evaluate the distribution function of Student's t.
+
+    By Hill's expansion (Communications of the ACM 13, 1970, algorithm 395), which is right to 1e-9 from 10 degrees of
+    freedom on and takes a tenth of the time of the incomplete beta function.
+    """
+    if degrees < FEWEST_DEGREES:
+        return stdtr(degrees, t)
+    a = degrees - 0.5
+    b = 48.0 * a * a
+    s = a * np.log1p(t * t / degrees)
+    correction = (s + 3.0) / b - (((4.0 * s + 33.0) * s + 240.0) * s + 855.0) / (10.0 * b * (b + 0.8 * s * s + 100.0))
+    return ndtr(np.copysign(np.sqrt(s) * (1.0 + correction), t))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+import saltus
 from saltus._typing import Floats
 from saltus.bases import Radial
 from saltus.criteria import Counts
+from saltus.datatree import make_datatree
 from saltus.diagnostics import complaints, diagnose
 from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import Tuning
@@ -24,6 +26,9 @@ from saltus.engine.predictive import Features, Predictive
 from saltus.engine.sample import Prior
 from saltus.progress import ProgressLine
 from saltus.regressors.base import NetworkRegressor, check_data, check_inputs, seed_sequence
+
+if TYPE_CHECKING:
+    import xarray
 
 # Convergence is judged, among other things, by the function at so many fixed points.
 N_POINTS = 3
@@ -239,13 +244,34 @@ class BayesianRegressor(NetworkRegressor):
         rng = np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4))
         return self._squeeze(self._predictive.sample(rng, check_inputs(self, X), n_samples))
 
+    def to_datatree(self) -> "xarray.DataTree":
+        """Export the draws in the layout that ArviZ reads.
+
+        Centres are in the user's units, NaN where a draw has fewer than the most; `center_exists` says where.
+
+        Returns
+        -------
+        tree : xarray.DataTree
+            With the groups `posterior` (k, sigma_squared, delta_squared, rate, centers, center_exists) and
+            `sample_stats` (lp). Needs the extra `xarray`.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        return make_datatree(
+            [chain.draws for chain in self.chains_],
+            self._predictive.features.box,
+            self._predictive.outputs,
+            [str(name) for name in names],
+            {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(self)},
+        )
+
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
         return np.zeros(k_max + 1)  # k has a prior instead
 
     def _sample(self, design: Design) -> tuple[PosteriorChain, ...]:
-        n_warmup = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
+        self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
         settings = SamplerSettings(
-            n_warmup=n_warmup,
+            n_warmup=self.n_warmup_,
             n_draws=min(self.n_draws, self.n_iter),
             steps_between_draws=max(self.n_iter // self.n_draws, 1),
             tuning=Tuning(float(self.split_scale), float(self.walk_scale), two_stage=True),
@@ -259,7 +285,7 @@ class BayesianRegressor(NetworkRegressor):
             ),
             start=self._starting_centers(design),
         )
-        n_total = n_warmup + settings.n_draws * settings.steps_between_draws
+        n_total = self.n_warmup_ + settings.n_draws * settings.steps_between_draws
         progress = ProgressLine(self.n_chains, n_total) if self.verbose else None
         try:
             seeds = seed_sequence(self.random_state).spawn(self.n_chains)
@@ -279,7 +305,6 @@ class BayesianRegressor(NetworkRegressor):
         variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2
         self.noise_variance_ = self._squeeze_outputs(variance)
         self.map_estimate_ = network_of_draw(design, max(draws, key=lambda draw: draw.log_posterior))
-        self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
         self.chains_ = chains
         self.diagnostics_ = diagnose(self._scalars(chains, design))
         said = complaints(
