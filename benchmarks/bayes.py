@@ -10,10 +10,9 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-
 from sklearn.exceptions import ConvergenceWarning
 
-from saltus import AnnealedRegressor, BayesianRegressor, Radial
+from saltus import AnnealedRegressor, BayesianRegressor, Constant, Radial
 from saltus.demo import generate, read_csv
 from saltus.plots import summed_mse
 
@@ -24,6 +23,11 @@ def fit_seconds(model, X, Y) -> float:
     began = perf_counter()
     model.fit(X, Y)
     return perf_counter() - began
+
+
+def accepted(chain) -> float:
+    counts = chain.moves.values()
+    return sum(move.accepted for move in counts) / sum(move.chosen for move in counts)
 
 
 def main() -> None:
@@ -57,16 +61,26 @@ def main() -> None:
                       f"{covered:8.3f} {single[0]:11.5f} {single[1]:11.5f} {seconds:8.2f}", flush=True)  # fmt: skip
 
     print("iterations a second on one thread, at a like number of basis functions; effective draws of k a second:")
+    print(f"{'k_max':>6} {'sampler':>9} {'mean k':>7} {'accepted':>9} {'effective':>9}   then ratio to annealed, its mean "
+          f"k and accepted: with its schedule, at T = 1")  # fmt: skip
+    n_iter = 1_000_000
     for k_max in (12, 25):
-        n_iter = 1_000_000
-        bayes = BayesianRegressor(k_max=k_max, n_iter=n_iter, n_warmup=0, n_draws=1000, n_chains=1, random_state=0)
-        annealed = AnnealedRegressor(k_max=k_max, criterion=0, n_iter=n_iter, n_chains=1, random_state=0)
-        seconds = [min(fit_seconds(model, *train) for _ in range(3)) for model in (bayes, annealed)]
-        sizes = [bayes.chains_[0].draws.n_bases.mean(), annealed.result_.chains[0].trace.n_bases.mean()]
+        bayes = BayesianRegressor(k_max=k_max, n_iter=n_iter, n_warmup=0, n_chains=1, random_state=0)
+        sampler = min(fit_seconds(bayes, *train) for _ in range(3))
+        chain = bayes.chains_[0]
         effective = next(d.ess_bulk for d in bayes.diagnostics_ if d.name == "k")
-        print(f"  k_max = {k_max}: sampler {n_iter / seconds[0]:9.0f} (mean k {sizes[0]:.1f}), annealed "
-              f"{n_iter / seconds[1]:9.0f} (mean k {sizes[1]:.1f}), ratio {seconds[1] / seconds[0]:.2f}; "
-              f"effective draws {effective / seconds[0]:.0f}")  # fmt: skip
+        line = (
+            f"{k_max:6d} {n_iter / sampler:9.0f} {chain.draws.n_bases.mean():7.1f} {accepted(chain):9.3f} "
+            f"{effective / sampler:9.0f}  "
+        )
+        for schedule in ("geometric", Constant(1.0)):
+            annealed = AnnealedRegressor(
+                k_max=k_max, criterion=0, schedule=schedule, n_iter=n_iter, n_chains=1, random_state=0
+            )
+            seconds = min(fit_seconds(annealed, *train) for _ in range(3))
+            chain = annealed.result_.chains[0]
+            line += f" {seconds / sampler:9.2f} {chain.trace.n_bases.mean():6.1f} {accepted(chain):6.3f}"
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,11 @@ def test_docstring_examples_run():
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples_draw_their_picture(example, tmp_path):
+    picture = tmp_path / "picture.png"
+    runpy.run_path(str(example))["main"](picture, n_iter=2000)
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -30,6 +30,14 @@ def metric_factor(metric: str | Floats, U: Floats, weight: Floats, box_width: Fl
     return _inverse_root(covariance)
 
 
+def squared_distances(X_metric: Floats, centers_metric: Floats) -> Floats:
+    """Find the squared distances (N, k) between rows (N, q) and centres (k, q). O(N k q)."""
+    squared = np.zeros((len(X_metric), len(centers_metric)))
+    for i in range(X_metric.shape[1]):
+        squared += (X_metric[:, i, None] - centers_metric[:, i]) ** 2
+    return squared
+
+
 def check_metric_matrix(metric: object, n_features: int) -> Floats:
     """Check a metric given as a matrix: (d, d), finite, symmetric, positive semidefinite."""
     matrix = np.asarray(metric, dtype=np.float64)

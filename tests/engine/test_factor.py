@@ -106,7 +106,7 @@ class Walk:
         np.testing.assert_allclose(Q.T @ Q, np.eye(m), atol=tolerance)
         np.testing.assert_allclose(Q @ R, D, atol=tolerance * np.abs(D).max(initial=1))
         np.testing.assert_allclose(np.tril(R[self.m_fixed :, self.m_fixed :], -1), 0, atol=tolerance)
-        np.testing.assert_allclose(self.factor.Z[:m], Q.T @ self.Y, atol=10 * tolerance)
+        np.testing.assert_allclose(self.factor.Z[:, :m].T, Q.T @ self.Y, atol=10 * tolerance)
         np.testing.assert_allclose(E, self.Y - Q @ (Q.T @ self.Y), atol=10 * tolerance)
 
 

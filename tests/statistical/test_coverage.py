@@ -50,6 +50,7 @@ def test_data_from_the_model(d, c):
     assert abs(shares.mean() - 0.9) < LIMIT * standard_error
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sinc():
     """New y of noisy sinc data: between 86 and 94 %, over six sets of 100 rows and 4 000 new y in each."""
     shares = []

@@ -230,8 +230,11 @@ def survey(target: Target, state: State) -> None:
 
 @glue
 def fill_columns(target: Target, state: State, which: int) -> None:
-    """Evaluate the columns that an edit brings in, over all rows. O(N d)."""
-    for a in range(state.edits.n_in[which]):
+    """Evaluate the columns that an edit brings in, over all rows, unless the survey left them there. O(N d)."""
+    n_forgotten = state.edits.n_in[which]
+    if target.X_metric.shape[0] == 1 and state.edits.n_in.size == 1:
+        n_forgotten = 0
+    for a in range(n_forgotten):
         center = state.incoming_metric[which, a]
         for t in range(target.X_metric.shape[0]):
             column = state.scratch.columns[a, t]

@@ -39,7 +39,7 @@ class Factor(NamedTuple):
 
     tiles: Floats  # (n_tiles, c + m_max, L), E and Q
     R: Floats  # (m_max, m_max), upper triangular
-    Z: Floats  # (m_max, c)
+    Z: Floats  # (c, m_max), by outputs
     rss: Floats  # (c,)
 
 
@@ -88,7 +88,7 @@ def make_factor(Q_fixed: Floats, Y: Floats, m_max: int) -> Factor:
     factor = Factor(
         tiles=_aligned_zeros((*tile_shape(n_rows), n_outputs + m_max)),
         R=np.zeros((m_max, m_max)),
-        Z=np.zeros((m_max, n_outputs)),
+        Z=np.zeros((n_outputs, m_max)),
         rss=np.zeros(n_outputs),
     )
     refactor(factor, Q_fixed, Y, np.empty((n_rows, 0), order="F"))
@@ -124,10 +124,10 @@ def refactor(factor: Factor, Q_fixed: Floats, Y: Floats, Phi: Floats) -> None:
     E = Y.copy()
     for first, Q in ((0, Q_fixed), (m_fixed, Phi)):
         last = first + Q.shape[1]
-        factor.Z[first:last] = 0.0
+        factor.Z[:, first:last] = 0.0
         for _ in range(2):
             along = Q.T @ E
-            factor.Z[first:last] += along
+            factor.Z[:, first:last] += along.T
             E -= Q @ along
         _write(factor.tiles, n_outputs + first, Q)
     _write(factor.tiles, 0, E)
@@ -155,7 +155,7 @@ def make_products(factor: Factor, n_edits: int) -> Products:
 def make_scratch(factor: Factor) -> Scratch:
     """Allocate the workspace that goes with `factor`."""
     n_tiles, n_columns, length = factor.tiles.shape
-    m_max, n_outputs = factor.Z.shape
+    n_outputs, m_max = factor.Z.shape
     return Scratch(
         columns=np.zeros((2, n_tiles, length)),
         corrections=np.zeros(n_columns),
@@ -233,6 +233,14 @@ def rotate(c: float, s: float, upper: Floats, lower: Floats) -> None:
         b = lower[i]
         upper[i] = c * a + s * b
         lower[i] = c * b - s * a
+
+
+@glue
+def rotate_pair(c: float, s: float, values: Floats, i: int) -> None:
+    """Apply a Givens rotation to values i and i + 1."""
+    upper, lower = values[i], values[i + 1]
+    values[i] = c * upper + s * lower
+    values[i + 1] = c * lower - s * upper
 
 
 @glue
@@ -317,9 +325,7 @@ def score_with_duals(
         gram[1] += t_0 * t_1
         gram[2] += t_1 * t_1
         for i in range(n_outputs):
-            released = 0.0
-            for j in range(m):
-                released += dual[j] * Z[j, i]
+            released = dot(dual, Z[i], m)
             rss[i] += released * released
             along_0[i] += t_0 * released
             along_1[i] += t_1 * released
@@ -348,7 +354,7 @@ def score_with_duals(
 def drop_from_R(factor: Factor, m: int, out: int, cosines: Floats, sines: Floats, along: Floats) -> None:
     """Take column `out` of m out of R and Z by Givens rotations; rotate w = Q'p of the new columns too. O(m^2)."""
     R, Z = factor.R, factor.Z
-    n_outputs = Z.shape[1]
+    n_outputs = Z.shape[0]
     last = m - 1
     for i in range(m):
         row = R[i]
@@ -363,17 +369,17 @@ def drop_from_R(factor: Factor, m: int, out: int, cosines: Floats, sines: Floats
         sines[i - out] = s
         rotate(c, s, upper[i:last], lower[i:last])
         lower[i] = 0.0
-        rotate(c, s, Z[i], Z[i + 1])
+        for output in range(n_outputs):
+            rotate_pair(c, s, Z[output], i)
         for a in range(2):
-            w = along[a, n_outputs + i :]
-            rotate(c, s, w[:1], w[1:2])
+            rotate_pair(c, s, along[a], n_outputs + i)
 
 
 @glue
 def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squared: float) -> float:
     """Make column m of R and row m of Z from the Gram-Schmidt passes; return the largest cosine left. O(m)."""
     R, Z = factor.R, factor.Z
-    n_outputs = Z.shape[1]
+    n_outputs = Z.shape[0]
     largest = 0.0
     for j in range(m):
         largest = max(largest, abs(corrections[n_outputs + j]))
@@ -388,7 +394,7 @@ def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squa
     length = np.sqrt(squared)
     R[m, m] = length
     for i in range(n_outputs):
-        Z[m, i] = corrections[i] / length
+        Z[i, m] = corrections[i] / length
     return largest
 
 
@@ -396,7 +402,7 @@ def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squa
 def drop_columns(factor: Factor, along: Floats, rotations: Floats, m_fixed: int, k: int, n_out: int, out: Ints) -> None:
     """Take columns out, the later first; rotate w = Q'p of the new columns along. O(N m)."""
     tiles, Z = factor.tiles, factor.Z
-    n_outputs = Z.shape[1]
+    n_outputs = Z.shape[0]
     for b in range(n_out):
         m = m_fixed + k - b
         first, last = m_fixed + out[b], m - 1
@@ -409,7 +415,7 @@ def drop_columns(factor: Factor, along: Floats, rotations: Floats, m_fixed: int,
                 rotate(cosines[r], sines[r], tile[j], tile[j + 1])
             # What the outgoing direction explained goes back to the residuals.
             for i in range(n_outputs):
-                add_multiple(Z[last, i], tile[n_outputs + last], tile[i])
+                add_multiple(Z[i, last], tile[n_outputs + last], tile[i])
 
 
 @glue
@@ -420,7 +426,7 @@ def append_column(factor: Factor, columns: Floats, along: Floats, corrections: F
     rounding asks for it.
     """
     tiles, Z = factor.tiles, factor.Z
-    n_outputs = Z.shape[1]
+    n_outputs = Z.shape[0]
     n_columns = n_outputs + m
     for j in range(n_columns):
         corrections[j] = 0.0
@@ -444,7 +450,7 @@ def append_column(factor: Factor, columns: Floats, along: Floats, corrections: F
         for row in range(new.size):
             new[row] = column[row] * inverse_length
         for i in range(n_outputs):
-            add_multiple(-Z[m, i], new, tile[i])
+            add_multiple(-Z[i, m], new, tile[i])
 
 
 @kernel

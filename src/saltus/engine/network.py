@@ -9,6 +9,10 @@ from saltus._typing import Floats
 from saltus.bases import Basis
 from saltus.engine.design import LARGEST_DISTANCE, Box, Design, OutputScale
 from saltus.engine.factor import Factor
+from saltus.metrics import squared_distances
+
+# So many rows at a time, the basis functions of a network stay in the cache.
+ROWS_AT_A_TIME = 2048
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,11 @@ class Network:
                 f"Check the units of X."
             )
         scaled = self.constant + (U - self.means) @ self.slope
-        X_metric = U @ self.to_metric.T
-        for center, coefficient in zip(self.centers_unit @ self.to_metric.T, self.coefficients, strict=True):
-            difference = X_metric - center
-            phi = self.basis.profile(np.einsum("nq,nq->n", difference, difference))
-            scaled += phi[:, None] * coefficient
+        centers_metric = self.centers_unit @ self.to_metric.T
+        for first in range(0, len(U), ROWS_AT_A_TIME):
+            part = slice(first, first + ROWS_AT_A_TIME)
+            phi = self.basis.profile(squared_distances(U[part] @ self.to_metric.T, centers_metric))
+            scaled[part] += phi @ self.coefficients
         return self.outputs.mean + self.outputs.scale * scaled
 
     @property
@@ -86,7 +90,7 @@ def network_from_factor(design: Design, centers_unit: Floats, factor: Factor) ->
     m = m_fixed + len(centers_unit)
     R = factor.R[:m, :m].copy()
     R[:m_fixed, :m_fixed] = design.fixed.R
-    return make_network(design, centers_unit, solve_triangular(R, factor.Z[:m], check_finite=False))
+    return make_network(design, centers_unit, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
 
 
 def make_network(design: Design, centers_unit: Floats, alpha: Floats) -> Network:

@@ -215,7 +215,7 @@ def _draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_
     K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
     return Draw(
         centers_unit=state.centers[:k].copy(),
-        mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, :m, 0]),
+        mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
         K=K,
         S=prior.g0 + np.maximum(ridge.S, design.target.rss_floor),
         delta_squared=ridge.delta_squared.copy(),

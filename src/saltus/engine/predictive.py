@@ -2,7 +2,8 @@
 
 Given the centres and delta^2 of a draw, the coefficients and the noise variance are integrated out exactly: at a row
 with features d, a new y has a t distribution with N + v0 degrees of freedom, mean d'alpha, and squared scale
-S/(N + v0) (1 + ||K'd||^2), K K' = W^-1. Moments of the mixture are therefore Rao-Blackwellised: no sampled coefficient enters them.
+S/(N + v0) (1 + ||K'd||^2), K K' = W^-1. Moments of the mixture are therefore Rao-Blackwellised: no sampled
+coefficient enters them.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from saltus._typing import Floats, Ints
 from saltus.bases import Basis
 from saltus.engine.design import Box, Design, OutputScale
 from saltus.engine.posterior import Draw
+from saltus.metrics import squared_distances
 
 # Rows are taken so many at a time that the means and scales of all draws fill no more than this.
 BYTES_AT_A_TIME = 64_000_000
@@ -47,9 +49,8 @@ class Features:
         """Evaluate (N, m): the linear term, then the basis functions."""
         U = self.box.to_unit(X)
         linear = ((U - self.means) / self.spreads)[:, self.kept]
-        X_metric = U @ self.to_metric.T
-        phi = [self.basis.profile(((X_metric - center) ** 2).sum(axis=1)) for center in centers_unit @ self.to_metric.T]
-        return np.column_stack([np.ones(len(X)), linear, *phi])
+        phi = self.basis.profile(squared_distances(U @ self.to_metric.T, centers_unit @ self.to_metric.T))
+        return np.hstack([np.ones((len(X), 1)), linear, phi])
 
 
 @dataclass(frozen=True)

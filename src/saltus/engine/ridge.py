@@ -2,50 +2,60 @@
 
 alpha_i ~ N(0, sigma_i^2 delta_i^2 I). With D = Q R, the design with its ridge as m more rows is
 
-    [ D         ]   [ Q   ] [ R         ]   [ Q G_i       ]
-    [ I/delta_i ] = [   I ] [ I/delta_i ] = [ K_i/delta_i ] R_i,     K_i = R_i^-1,  G_i = R K_i:
+    [ D         ]   [ Q   ] [ R         ]   [ Q R K_i     ]
+    [ I/delta_i ] = [   I ] [ I/delta_i ] = [ K_i/delta_i ] R_i,     K_i = R_i^-1:
 
-a QR of 2 m rows, whatever N. Kept are G_i and K_i, both upper triangular, in place of R_i. What the edit algebra asks for
-is then at hand: w'G_i for a new column, from the w = Q'p that all outputs share; the duals of a column that goes out, as
-a row of K_i. A move costs one product with a triangle an output, a commit O(m^2), and D'D is not formed here either.
+a QR of 2 m rows, whatever N. Kept is K_i, in place of R_i, as it has at hand what the edit algebra asks for: for a new
+column u = K_i'R'w, from the w = Q'p that all outputs share; for a column that goes out its dual, a row of K_i. A move
+costs one product with a triangle an output, a commit O(m^2), and D'D is not formed.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from saltus._jit import glue, kernel
+from saltus._jit import glue, kernel, reducing_kernel
 from saltus._typing import Floats, Ints
-from saltus.engine.factor import Factor, Products, Scratch, add_multiple, add_products, dot, rotate, score_with_duals
+from saltus.engine.factor import (
+    Factor,
+    Products,
+    Scratch,
+    add_multiple,
+    add_products,
+    dot,
+    rotate,
+    rotate_pair,
+    score_with_duals,
+)
 
 
 class Ridge(NamedTuple):
-    """The triangles G_i and K_i, stored by columns, and what belongs to them. Mutated by a commit and a refresh."""
+    """The triangles K_i, by columns, and what belongs to them. Mutated by a commit and a refresh."""
 
     delta_squared: Floats  # (c,)
     R: Floats  # (m_max, m_max), of the design itself, the linear term included, by columns
-    G: Floats  # (c, m_max, m_max)
     K: Floats  # (c, m_max, m_max)
-    zeta: Floats  # (c, m_max, 1), R_i^-T D'y_i
+    zeta: Floats  # (c, 1, m_max), R_i^-T D'y_i
     S: Floats  # (c,), y_i'P_i y_i
+    across: Floats  # (2, m_max), D'p of the new columns of an edit
     products: Products  # of one edit, for each output
     scratch: Scratch  # of one output
-    work: Floats  # (3, m_max, m_max)
+    work: Floats  # (3, 1 + m_max, m_max)
 
 
 def make_ridge(factor: Factor, R_fixed: Floats) -> Ridge:
     """Allocate; the linear term's own triangle is R_fixed (m_fixed, m_fixed)."""
-    m_max, n_outputs = factor.Z.shape
+    n_outputs, m_max = factor.Z.shape
     R = np.zeros((m_max, m_max))
     m_fixed = len(R_fixed)
     R[:m_fixed, :m_fixed] = R_fixed.T
     return Ridge(
         delta_squared=np.ones(n_outputs),
         R=R,
-        G=np.zeros((n_outputs, m_max, m_max)),
         K=np.zeros((n_outputs, m_max, m_max)),
-        zeta=np.zeros((n_outputs, m_max, 1)),
+        zeta=np.zeros((n_outputs, 1, m_max)),
         S=np.zeros(n_outputs),
+        across=np.zeros((2, m_max)),
         products=Products(np.zeros((n_outputs, 2, 1 + m_max)), np.zeros((n_outputs, 3))),
         scratch=Scratch(
             columns=np.zeros((2, 1, 1)),
@@ -55,8 +65,18 @@ def make_ridge(factor: Factor, R_fixed: Floats) -> Ridge:
             volume=np.zeros(1),
             rotations=np.zeros((2, 2, m_max)),
         ),
-        work=np.zeros((3, m_max, m_max)),
+        work=np.zeros((3, 1 + m_max, m_max)),
     )
+
+
+@glue
+def cross_design(ridge: Ridge, products: Products, which: int, n_outputs: int, m: int, n_in: int) -> None:
+    """Set ridge.across to D'p = R'w for the new columns of a surveyed edit. O(m^2)."""
+    for a in range(n_in):
+        across = ridge.across[a]
+        for j in range(m):
+            across[j] = 0.0
+        add_products(ridge.R, products.along[which, a, n_outputs : n_outputs + m], m, across)
 
 
 @kernel
@@ -74,7 +94,7 @@ def score_ridge(
 ) -> bool:
     """Set ridge.scratch.rss to S_i, and .volume to the factor of |W_i|, after an edit. O(m^2).
 
-    `products` are those of a survey, not yet scored on the factor itself.
+    `products` are those of a survey, not yet scored on the factor itself; `cross_design` has seen them.
     """
     m = m_fixed + k
     n_outputs = factor.rss.size
@@ -86,12 +106,9 @@ def score_ridge(
         own.gram[output, 1 + a] = 0.0
     for a in range(n_in):
         survey = products.along[which, a]
-        w, u = survey[n_outputs : n_outputs + m], own.along[output, a, 1:]
-        add_products(ridge.G[output], w, m, u)
-        value = survey[output]
-        for j in range(m):
-            value += w[j] * factor.Z[j, output] - u[j] * zeta[j, 0]
-        own.along[output, a, 0] = value
+        w, u = survey[n_outputs:], own.along[output, a, 1:]
+        add_products(ridge.K[output], ridge.across[a, :m], m, u)
+        own.along[output, a, 0] = survey[output] + dot(w, factor.Z[output], m) - dot(u, zeta[0], m)
         own.gram[output, 2 * a] = products.gram[which, 2 * a] + 1.0 / ridge.delta_squared[output]
     if n_in == 2:
         own.gram[output, 1] = products.gram[which, 1]
@@ -104,14 +121,13 @@ def score_ridge(
 
 
 @kernel
-def commit_ridge(
-    factor: Factor, rotations: Floats, ridge: Ridge, m_fixed: int, k: int, n_out: int, out: Ints, n_in: int
-) -> None:
-    """Carry out an edit that was scored for every output and done, by these rotations, on the factor. O(c m^2)."""
+def commit_ridge(factor: Factor, ridge: Ridge, m_fixed: int, k: int, n_out: int, out: Ints, n_in: int) -> None:
+    """Carry out an edit that was scored for every output, and done on the factor. O(c m^2)."""
+    copy_columns(factor.R, ridge.R, m_fixed, m_fixed + k - n_out + n_in)
     for output in range(ridge.S.size):
         along, gram = ridge.products.along[output], ridge.products.gram[output]
         for b in range(n_out):
-            drop_from_ridge(ridge, output, m_fixed + k - b, m_fixed + out[b], rotations[b])
+            drop_from_ridge(ridge, output, m_fixed + k - b, m_fixed + out[b])
         for a in range(n_in):
             m = m_fixed + k - n_out + a
             squared, gain = gram[0], along[0, 0]
@@ -121,121 +137,141 @@ def commit_ridge(
                 squared = gram[2] - slope * gram[1]
                 gain = along[1, 0] - slope * along[0, 0]
                 along[1, m] = gram[1] / np.sqrt(gram[0])
-            append_to_ridge(factor, ridge, output, m, along[a, 1:], np.sqrt(squared), gain)
+            append_to_ridge(ridge, output, m, along[a, 1:], np.sqrt(squared), gain)
 
 
 @kernel
-def drop_from_ridge(ridge: Ridge, output: int, m: int, out: int, of_factor: Floats) -> None:
-    """Take column `out` of m out of the ridge's triangles; rotate u = G'w of the new columns too. O(m^2).
+def drop_from_ridge(ridge: Ridge, output: int, m: int, out: int) -> None:
+    """Take column `out` of m out of an output's triangle; rotate u of the new columns too. O(m^2).
 
     Rotations of the columns leave only the last of K's row `out`, and with it go that row, that column and its zeta.
     """
-    G, K, zeta, along = ridge.G[output], ridge.K[output], ridge.zeta[output], ridge.products.along[output]
-    cosines, sines = of_factor[0], of_factor[1]
+    K, zeta, along = ridge.K[output], ridge.zeta[output, 0], ridge.products.along[output]
+    cosines, sines = ridge.scratch.rotations[0, 0], ridge.scratch.rotations[0, 1]
     last = m - 1
+    squared = K[out, out] * K[out, out]
     for i in range(out, last):
-        left, right = K[i, out], K[i + 1, out]
-        length = np.sqrt(left * left + right * right)
-        c = right / length
-        s = -left / length
+        left = squared
+        squared += K[i + 1, out] * K[i + 1, out]
+        cosines[i] = K[i + 1, out] / np.sqrt(squared)
+        sines[i] = -np.sqrt(left / squared)
+    if K[out, out] < 0.0:
+        sines[out] = -sines[out]
+    for i in range(out, last):
+        c, s = cosines[i], sines[i]
         n = i + 2
         rotate(c, s, K[i, :n], K[i + 1, :n])
-        rotate(c, s, G[i, :n], G[i + 1, :n])
-        rotate(c, s, zeta[i], zeta[i + 1])
+        rotate_pair(c, s, zeta, i)
         for a in range(2):
-            u = along[a, 1 + i :]
-            rotate(c, s, u[:1], u[1:2])
+            rotate_pair(c, s, along[a], 1 + i)
     for j in range(out, last):
         column = K[j]
         for i in range(out, j + 1):
             column[i] = column[i + 1]
         column[j + 1] = 0.0
-        # The factor's own rotations, which changed Q, make G a triangle again.
-        column = G[j]
-        for i in range(out, j + 1):
-            upper, lower = column[i], column[i + 1]
-            c, s = cosines[i - out], sines[i - out]
-            column[i] = c * upper + s * lower
-            column[i + 1] = c * lower - s * upper
-        column[j + 1] = 0.0
-    ridge.S[output] += zeta[last, 0] * zeta[last, 0]
+    ridge.S[output] += zeta[last] * zeta[last]
 
 
 @kernel
-def append_to_ridge(
-    factor: Factor, ridge: Ridge, output: int, m: int, u: Floats, length: float, gain: float
-) -> None:
-    """Append column m, which the factor has already, to the ridge's triangles, given u = G'w. O(m^2)."""
-    G, K, zeta = ridge.G[output], ridge.K[output], ridge.zeta[output]
-    new_G, new_K = G[m], K[m]
+def append_to_ridge(ridge: Ridge, output: int, m: int, u: Floats, length: float, gain: float) -> None:
+    """Append column m to an output's triangle, given its u and how much of it is new. O(m^2)."""
+    K, zeta = ridge.K[output], ridge.zeta[output, 0]
+    new = K[m]
     inverse_length = 1.0 / length
     for i in range(m):
-        G[i, m] = 0.0
         K[i, m] = 0.0
-        new_G[i] = factor.R[i, m] * inverse_length
-        new_K[i] = 0.0
+        new[i] = 0.0
     for j in range(m):
         n = j + 1
-        add_multiple(-u[j] * inverse_length, G[j], new_G[:n])
-        add_multiple(-u[j] * inverse_length, K[j], new_K[:n])
-    new_G[m] = factor.R[m, m] * inverse_length
-    new_K[m] = inverse_length
-    zeta[m, 0] = gain * inverse_length
-    ridge.S[output] -= zeta[m, 0] * zeta[m, 0]
+        add_multiple(-u[j] * inverse_length, K[j], new[:n])
+    new[m] = inverse_length
+    zeta[m] = gain * inverse_length
+    ridge.S[output] -= zeta[m] * zeta[m]
+
+
+@glue
+def copy_columns(R: Floats, by_columns: Floats, m_fixed: int, m: int) -> None:
+    """Take over R of the basis functions; that of the linear term never changes. O(m^2)."""
+    for j in range(m_fixed, m):
+        column = by_columns[j]
+        for i in range(j + 1):
+            column[i] = R[i, j]
+        for i in range(j + 1, m):
+            column[i] = 0.0
 
 
 @kernel
 def refresh_ridge(factor: Factor, ridge: Ridge, m_fixed: int, k: int) -> None:
-    """Make G_i, K_i, zeta_i and S_i anew from R and delta_i, by Householder reflections. Mutates the ridge. O(c m^3)."""
+    """Make K_i, zeta_i and S_i anew from R and delta_i. Mutates the ridge. O(c m^3)."""
     m = m_fixed + k
-    R, upper, lower, right = ridge.R, ridge.work[0], ridge.work[1], ridge.work[2]
-    for j in range(m_fixed, m):
-        column = R[j]
-        for i in range(j + 1):
-            column[i] = factor.R[i, j]
+    copy_columns(factor.R, ridge.R, m_fixed, m)
     for output in range(ridge.S.size):
-        above, below = right[0], right[1]
-        inverse_delta = 1.0 / np.sqrt(ridge.delta_squared[output])
+        zeta = ridge.zeta[output, 0]
         for j in range(m):
-            above[j] = factor.Z[j, output]
-            below[j] = 0.0
+            zeta[j] = factor.Z[output, j]
+        added = reflect(ridge.R, ridge.delta_squared[output], m, ridge.work, zeta)
+        ridge.S[output] = factor.rss[output] + added
+        invert(ridge.work[0], m, ridge.K[output])
+
+
+@reducing_kernel
+def reflect(R: Floats, delta_squared: float, m: int, work: Floats, zeta: Floats) -> float:
+    """Set work[0] to the triangle of [R; I/delta], by Householder reflections; take zeta along; all by columns.
+
+    Return the squares of what is left of zeta below. O(m^3).
+    """
+    upper, lower, below = work[0], work[1], work[2, 0]
+    inverse_delta = 1.0 / np.sqrt(delta_squared)
+    for j in range(m):
+        below[j] = 0.0
+        for i in range(j + 1):
+            upper[j, i] = R[j, i]
+            lower[j, i] = 0.0
+        lower[j, j] = inverse_delta
+    for j in range(m):
+        # The reflection takes (diagonal, tail) of column j to (length, 0); its vector is (head, tail).
+        tail = lower[j]
+        squared = 0.0
+        for i in range(j + 1):
+            squared += tail[i] * tail[i]
+        diagonal = upper[j, j]
+        length = np.sqrt(diagonal * diagonal + squared)
+        if diagonal > 0.0:
+            length = -length
+        head = diagonal - length
+        upper[j, j] = length
+        twice = -2.0 / (head * head + squared)
+        for right in range(j + 1, m + 1):
+            top, column = upper[right], lower[right]
+            if right == m:
+                top, column = zeta, below
+            along = head * top[j]
             for i in range(j + 1):
-                upper[j, i] = R[j, i]
-                lower[j, i] = 0.0
-            lower[j, j] = inverse_delta
-        for j in range(m):
-            # The reflection that leaves of column j what is above row j + 1 of the upper half: v is (head, tail).
-            n = j + 1
-            tail = lower[j]
-            squared = dot(tail, tail, n)
-            diagonal = upper[j, j]
-            length = np.sqrt(diagonal * diagonal + squared)
-            if diagonal > 0.0:
-                length = -length
-            head = diagonal - length
-            upper[j, j] = length
-            twice = -2.0 / (head * head + squared)
-            for l in range(j + 1, m):
-                multiple = twice * (head * upper[l, j] + dot(tail, lower[l], n))
-                upper[l, j] += multiple * head
-                add_multiple(multiple, tail, lower[l, :n])
-            multiple = twice * (head * above[j] + dot(tail, below, n))
-            above[j] += multiple * head
-            add_multiple(multiple, tail, below[:n])
-        ridge.S[output] = factor.rss[output] + dot(below, below, m)
-        G, K = ridge.G[output], ridge.K[output]
-        for j in range(m):
-            ridge.zeta[output, j, 0] = above[j]
-            new_G, new_K = G[j], K[j]
-            for i in range(m):
-                new_G[i] = 0.0
-                new_K[i] = 0.0
-            new_K[j] = 1.0
-            for i in range(j, -1, -1):
-                new_K[i] /= upper[i, i]
-                n = i + 1
-                add_multiple(-new_K[i], upper[i], new_K[:i])
-                add_multiple(new_K[i], R[i], new_G[:n])
+                along += tail[i] * column[i]
+            along *= twice
+            top[j] += along * head
+            for i in range(j + 1):
+                column[i] += along * tail[i]
+    added = 0.0
+    for j in range(m):
+        added += below[j] * below[j]
+    return added
+
+
+@kernel
+def invert(triangle: Floats, m: int, K: Floats) -> None:
+    """Set K to the inverse of a triangle, both by columns. O(m^3)."""
+    for j in range(m):
+        new = K[j]
+        for i in range(m):
+            new[i] = 0.0
+        new[j] = 1.0
+        for i in range(j, -1, -1):
+            column = triangle[i]
+            value = new[i] / column[i]
+            for above in range(i):
+                new[above] -= value * column[above]
+            new[i] = value
 
 
 @glue

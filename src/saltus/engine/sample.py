@@ -28,6 +28,7 @@ from saltus.engine.factor import commit, score
 from saltus.engine.ridge import (
     Ridge,
     commit_ridge,
+    cross_design,
     log_volume,
     make_ridge,
     refresh_ridge,
@@ -58,7 +59,7 @@ class Hierarchy(NamedTuple):
 
 def start_hierarchy(state: State, R_fixed: Floats, delta_squared: Floats, rate: float) -> Hierarchy:
     """Allocate, with given delta^2 (c,) and L."""
-    m_max, n_outputs = state.factor.Z.shape
+    n_outputs, m_max = state.factor.Z.shape
     ridge = make_ridge(state.factor, R_fixed)
     ridge.delta_squared[:] = delta_squared
     return Hierarchy(ridge, np.ones(n_outputs), np.array([rate]), np.zeros((n_outputs, m_max)))
@@ -110,7 +111,7 @@ def gibbs(rng: np.random.Generator, target: Target, prior: Prior, state: State, 
         sigma = np.sqrt(sigma_squared)
         alpha = hierarchy.alpha[i]
         for j in range(m):
-            alpha[j] = ridge.zeta[i, j, 0] + sigma * rng.standard_normal()
+            alpha[j] = ridge.zeta[i, 0, j] + sigma * rng.standard_normal()
         solve_coefficients(ridge, i, m, alpha)
         squared = 0.0
         for j in range(m):
@@ -141,6 +142,7 @@ def take_sample_step(
     record.counts[move, FEASIBLE] += 1
     k, m_fixed = state.k[0], target.m_fixed
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
+    cross_design(ridge, state.products, which, ridge.S.size, m_fixed + k, n_in)
     log_ratio = (n_in - n_out) * np.log(hierarchy.rate[0])
     for i in range(ridge.S.size):
         if not score_ridge(state.factor, state.products, which, ridge, i, m_fixed, k, n_out, out, n_in):
@@ -156,7 +158,7 @@ def take_sample_step(
     record.counts[move, ACCEPTED] += 1
     fill_columns(target, state, which)
     commit(state.factor, state.products, which, state.scratch, m_fixed, k, n_out, out, n_in)
-    commit_ridge(state.factor, state.scratch.rotations, ridge, m_fixed, k, n_out, out, n_in)
+    commit_ridge(state.factor, ridge, m_fixed, k, n_out, out, n_in)
     replace_centers(state, which)
     return True
 
