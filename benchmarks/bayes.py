@@ -61,8 +61,8 @@ def main() -> None:
                       f"{covered:8.3f} {single[0]:11.5f} {single[1]:11.5f} {seconds:8.2f}", flush=True)  # fmt: skip
 
     print("iterations a second on one thread, at a like number of basis functions; effective draws of k a second:")
-    print(f"{'k_max':>6} {'sampler':>9} {'mean k':>7} {'accepted':>9} {'effective':>9}   then ratio to annealed, its mean "
-          f"k and accepted: with its schedule, at T = 1")  # fmt: skip
+    print(f"{'k_max':>6} {'sampler':>9} {'mean k':>7} {'accepted':>9} {'effective':>9}   then ratio to annealed, "
+          f"its mean k and accepted: with its schedule, at T = 1")  # fmt: skip
     n_iter = 1_000_000
     for k_max in (12, 25):
         bayes = BayesianRegressor(k_max=k_max, n_iter=n_iter, n_warmup=0, n_chains=1, random_state=0)
