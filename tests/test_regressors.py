@@ -11,10 +11,11 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import saltus.engine.anneal
-from saltus import AnnealedRegressor, Constant, Geometric, Linear, Logarithmic, Radial
+from saltus import Constant, Geometric, Linear, Logarithmic, Radial
 from saltus.bases import RADIAL_NAMES
 from saltus.datasets import make_robot_arm
 from saltus.regressors import DependentFeaturesWarning
+from tests.paper import paper
 from tests.reference import design_matrix, least_squares_rss
 
 QUICK = {"n_iter": 3000, "n_chains": 2, "random_state": 0}
@@ -34,7 +35,7 @@ def log_posterior(model, X, Y, basis, cost, weight=None, width=1.0):
 @pytest.mark.parametrize("metric", ["euclidean", "standardized", "mahalanobis", [[2.0, 0.5], [0.5, 1.0]]])
 def test_the_fitted_attributes_say_what_the_model_is(bumps, basis, metric):
     X, Y = bumps
-    model = AnnealedRegressor(basis, metric=metric, criterion=2.0, **QUICK).fit(X, Y)
+    model = paper(basis, metric=metric, criterion=2.0, **QUICK).fit(X, Y)
     assert model.n_bases_ == len(model.centers_) > 0
     assert model.log_posterior_ == pytest.approx(log_posterior(model, X, Y, basis, 2.0), rel=1e-9)
     D = features(model, X, basis)
@@ -48,7 +49,7 @@ def test_the_fitted_attributes_say_what_the_model_is(bumps, basis, metric):
 @pytest.mark.parametrize("basis", ["thin_plate", "gaussian", "multiquadric", "inverse_multiquadric", "cubic"])
 def test_the_width_divides_the_distance(bumps, basis):
     X, Y = bumps
-    model = AnnealedRegressor(Radial(basis, width=0.7), criterion=2.0, **QUICK).fit(X, Y)
+    model = paper(Radial(basis, width=0.7), criterion=2.0, **QUICK).fit(X, Y)
     assert model.n_bases_ > 0
     expected = log_posterior(model, X, Y, basis, 2.0, width=0.7)
     assert model.log_posterior_ == pytest.approx(expected, rel=1e-9)
@@ -58,7 +59,7 @@ def test_the_width_divides_the_distance(bumps, basis):
 def test_mahalanobis_is_the_inverse_covariance(bumps, rng):
     X, Y = bumps
     X = X @ np.array([[1.0, 0.8], [0.0, 0.3]])
-    model = AnnealedRegressor(metric="mahalanobis", **QUICK).fit(X, Y)
+    model = paper(metric="mahalanobis", **QUICK).fit(X, Y)
     np.testing.assert_allclose(model.metric_, np.linalg.inv(np.cov(X.T, ddof=0)), rtol=1e-8)
 
 
@@ -68,7 +69,7 @@ def test_rss_agrees_with_lstsq_after_100_000_iterations(rng, spread):
     X = rng.random((120, 2)) * spread
     Y = np.sin(5 * X[:, :1] / spread) + X[:, 1:] / spread + 0.05 * rng.standard_normal((120, 2))
     basis = Radial("gaussian", width=2.0 * spread)
-    model = AnnealedRegressor(
+    model = paper(
         basis, metric="euclidean", criterion=0.5, k_max=12, n_iter=100_000, n_chains=1, random_state=0,
         schedule=Constant(0.5),
     ).fit(X, Y)  # fmt: skip
@@ -103,7 +104,7 @@ def test_criterion_value_is_negative_log_likelihood_plus_penalty(bumps, criterio
     n, c, d = len(X), 2, 2
     values, posteriors = [], []
     for seed in range(4):
-        model = AnnealedRegressor(
+        model = paper(
             criterion=criterion, center_cost=center_cost, n_iter=100 * 3**seed, n_chains=1, random_state=seed
         ).fit(X, Y)
         residual = Y - model.predict(X)
@@ -122,7 +123,7 @@ def test_criterion_value_is_negative_log_likelihood_plus_penalty(bumps, criterio
 
 def test_one_output_gives_scalars_and_vectors(bumps):
     X, Y = bumps
-    model = AnnealedRegressor(**QUICK).fit(X, Y[:, 0])
+    model = paper(**QUICK).fit(X, Y[:, 0])
     assert model.predict(X).shape == (len(X),)
     assert model.basis_coef_.shape == (model.n_bases_,)
     assert model.linear_coef_.shape == (2,)
@@ -139,7 +140,7 @@ def test_units_of_x_and_y_change_nothing(scale):
     new = make_robot_arm(50, random_state=4)[0]
     factors, shift = scale * np.array([1.0, 7.0]), np.array([3.0, -2.0]) * scale
     for basis in ("cubic", "gaussian"):
-        model = AnnealedRegressor(basis, n_iter=20_000, n_chains=2, random_state=1).fit(X, Y)
+        model = paper(basis, n_iter=20_000, n_chains=2, random_state=1).fit(X, Y)
         spread = Y.std(axis=0)
         inputs = clone(model).fit(X * factors + shift, Y)
         assert inputs.n_bases_ == model.n_bases_ > 3
@@ -154,7 +155,7 @@ def test_units_of_x_and_y_change_nothing(scale):
 
 def test_the_same_seed_gives_the_same_bits_however_chains_are_run(bumps, monkeypatch):
     X, Y = bumps
-    model = AnnealedRegressor(n_iter=12_000, n_chains=3, random_state=7)
+    model = paper(n_iter=12_000, n_chains=3, random_state=7)
     expected = model.fit(X, Y).predict(X)
 
     def check(n_jobs=None):
@@ -176,7 +177,7 @@ def test_the_same_seed_gives_the_same_bits_however_chains_are_run(bumps, monkeyp
 def test_blas_threads_neither_change_the_bits_nor_are_changed(rng):
     X = rng.standard_normal((2000, 30))
     y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(2000)
-    model = AnnealedRegressor(n_iter=300, n_chains=1, random_state=0)
+    model = paper(n_iter=300, n_chains=1, random_state=0)
 
     def blas():
         return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
@@ -198,7 +199,7 @@ def test_a_weight_is_a_number_of_rows(bumps, rng):
     X, Y = bumps
     new = rng.uniform(-2, 3, size=(30, 2))
     weight = rng.integers(0, 4, len(X))
-    model = AnnealedRegressor(n_iter=5000, n_chains=2, random_state=0)
+    model = paper(n_iter=5000, n_chains=2, random_state=0)
     weighted = clone(model).fit(X, Y, sample_weight=weight)
     repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
     assert weighted.n_bases_ == repeated.n_bases_ > 0
@@ -212,7 +213,7 @@ def test_dependent_features_are_left_out_and_named_once(bumps):
     extended = np.hstack([X, np.full((len(X), 1), 4.0), X[:, :1], X.sum(axis=1, keepdims=True)])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = AnnealedRegressor(**QUICK).fit(extended, Y)
+        model = paper(**QUICK).fit(extended, Y)
     assert [w.category for w in caught] == [DependentFeaturesWarning]
     assert "2, 3, 4" in str(caught[0].message)
     assert caught[0].filename == __file__
@@ -225,14 +226,14 @@ def test_more_features_than_rows(rng):
     X = rng.random((6, 10))
     y = rng.random(6)
     with pytest.warns(DependentFeaturesWarning, match="left out"):
-        model = AnnealedRegressor(**QUICK).fit(X, y)
+        model = paper(**QUICK).fit(X, y)
     assert model.n_bases_ == 0
     np.testing.assert_allclose(model.predict(X), y, atol=1e-8)
 
 
 def test_the_trace_is_thinned_beyond_100_000_iterations(bumps):
     X, Y = bumps
-    model = AnnealedRegressor(k_max=3, n_iter=250_001, n_chains=1, random_state=0).fit(X, Y)
+    model = paper(k_max=3, n_iter=250_001, n_chains=1, random_state=0).fit(X, Y)
     trace = model.result_.chains[0].trace
     assert len(trace.iteration) == len(trace.n_bases) == len(trace.temperature) == 83_334
     assert trace.iteration[0] == 1
@@ -242,7 +243,7 @@ def test_the_trace_is_thinned_beyond_100_000_iterations(bumps):
 
 def test_the_result_tells_the_story_of_each_chain(bumps):
     X, Y = bumps
-    model = AnnealedRegressor(n_iter=2000, n_chains=3, random_state=0).fit(X, Y)
+    model = paper(n_iter=2000, n_chains=3, random_state=0).fit(X, Y)
     result = model.result_
     assert len(result.chains) == 3
     assert result.best_chain == np.argmax([chain.best.log_posterior for chain in result.chains])
@@ -259,7 +260,7 @@ def test_the_result_tells_the_story_of_each_chain(bumps):
 
 def test_staged_predict_follows_the_chain(bumps):
     X, Y = bumps
-    model = AnnealedRegressor(n_iter=500, n_chains=1, random_state=0, schedule="constant").fit(X, Y)
+    model = paper(n_iter=500, n_chains=1, random_state=0, schedule="constant").fit(X, Y)
     trace = model.result_.chains[0].trace
     stages = list(model.staged_predict(X))
     iterations = [iteration for iteration, _ in stages]
@@ -284,42 +285,42 @@ def test_staged_predict_follows_the_chain(bumps):
 )
 def test_a_schedule_by_name_is_the_default_object(bumps, name, schedule):
     X, Y = bumps
-    by_name = AnnealedRegressor(schedule=name, **QUICK).fit(X, Y)
-    by_object = AnnealedRegressor(schedule=schedule, **QUICK).fit(X, Y)
+    by_name = paper(schedule=name, **QUICK).fit(X, Y)
+    by_object = paper(schedule=schedule, **QUICK).fit(X, Y)
     np.testing.assert_array_equal(by_name.predict(X), by_object.predict(X))
 
 
 def test_starting_centres(bumps):
     X, Y = bumps
     given = X[:4]
-    model = AnnealedRegressor(init=given, n_iter=1, n_chains=1, random_state=0).fit(X, Y)
+    model = paper(init=given, n_iter=1, n_chains=1, random_state=0).fit(X, Y)
     start = model.result_.chains[0].snapshots[0].network
     np.testing.assert_allclose(start.centers, given, rtol=1e-12)
-    empty = AnnealedRegressor(init="empty", n_iter=1, n_chains=1, random_state=0).fit(X, Y)
+    empty = paper(init="empty", n_iter=1, n_chains=1, random_state=0).fit(X, Y)
     assert len(empty.result_.chains[0].snapshots[0].network.centers) == 0
-    random = AnnealedRegressor(n_iter=1, n_chains=8, random_state=0).fit(X, Y)
+    random = paper(n_iter=1, n_chains=8, random_state=0).fit(X, Y)
     assert len({len(chain.snapshots[0].network.centers) for chain in random.result_.chains}) > 3
 
 
 def test_starting_centres_that_coincide_are_taken_once(bumps):
     X, Y = bumps
-    model = AnnealedRegressor(init=X[[0, 1, 1, 0]], n_iter=1, n_chains=1, random_state=0).fit(X, Y)
+    model = paper(init=X[[0, 1, 1, 0]], n_iter=1, n_chains=1, random_state=0).fit(X, Y)
     np.testing.assert_allclose(model.result_.chains[0].snapshots[0].network.centers, X[:2], rtol=1e-12)
 
 
 def test_k_max_and_the_box_are_respected(bumps):
     X, Y = bumps
-    model = AnnealedRegressor(k_max=2, criterion=0.0, box_margin=0.0, **QUICK).fit(X, Y)
+    model = paper(k_max=2, criterion=0.0, box_margin=0.0, **QUICK).fit(X, Y)
     assert model.n_bases_ == 2
     assert all(chain.trace.n_bases.max() <= 2 for chain in model.result_.chains)
     assert ((model.centers_ >= X.min(axis=0)) & (model.centers_ <= X.max(axis=0))).all()
-    assert AnnealedRegressor(k_max=0, **QUICK).fit(X, Y).n_bases_ == 0
+    assert paper(k_max=0, **QUICK).fit(X, Y).n_bases_ == 0
 
 
 def test_default_k_max_keeps_the_design_well_below_the_rows(rng):
     for n in (4, 10, 30):
         X, y = rng.random((n, 1)), rng.random(n)
-        model = AnnealedRegressor(criterion=0.0, **QUICK).fit(X, y)
+        model = paper(criterion=0.0, **QUICK).fit(X, y)
         assert 2 + model.n_bases_ <= max(n // 2, 2)
 
 
@@ -327,7 +328,7 @@ def test_memory_of_a_chain_is_bounded(rng):
     """At most 3 N (m_max + d + c) doubles a chain, beyond the data."""
     n, d, c, k_max = 20_000, 3, 2, 20
     X, Y = rng.random((n, d)), rng.random((n, c))
-    model = AnnealedRegressor(k_max=k_max, n_iter=200, n_chains=1, random_state=0)
+    model = paper(k_max=k_max, n_iter=200, n_chains=1, random_state=0)
     model.fit(X, Y)
     tracemalloc.start()
     model.fit(X, Y)
@@ -338,13 +339,13 @@ def test_memory_of_a_chain_is_bounded(rng):
 
 def test_progress_is_one_line_on_standard_error(bumps, capsys):
     X, Y = bumps
-    AnnealedRegressor(verbose=1, **QUICK).fit(X, Y)
+    paper(verbose=1, **QUICK).fit(X, Y)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert "100%" in captured.err
-    AnnealedRegressor(**QUICK).fit(X, Y)
+    paper(**QUICK).fit(X, Y)
     assert capsys.readouterr().err == ""
     with parallel_config("loky", n_jobs=2):
-        AnnealedRegressor(verbose=1, **QUICK).fit(X, Y)
+        paper(verbose=1, **QUICK).fit(X, Y)
     assert "0%" not in capsys.readouterr().err

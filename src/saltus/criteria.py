@@ -13,6 +13,9 @@ from scipy.special import gammaln
 
 from saltus._typing import Floats
 
+# Stands for a penalty that is infinite, so that a chain can tell up from down.
+UNAFFORDABLE = 1e8
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -21,23 +24,24 @@ class Counts:
     n_total: float  # N, the sum of the weights
     n_outputs: int  # c
     n_fixed: int  # columns of the linear term, the constant included
-    center_parameters: int  # d, or 1 by the paper's count
+    center_parameters: int  # d, or 1 by the paper's count; the inputs switched on, where the metric is learned
+    n_relevances: int = 0  # parameters of a learned metric
 
 
-def _per_basis(counts: Counts) -> int:
-    return counts.n_outputs + counts.center_parameters
+def _n_parameters(counts: Counts, k: Floats) -> Floats:
+    return (counts.n_outputs + counts.center_parameters) * k + counts.n_relevances
 
 
 def _aic(counts: Counts, k: Floats) -> Floats:
-    return _per_basis(counts) * k
+    return _n_parameters(counts, k)
 
 
 def _bic(counts: Counts, k: Floats) -> Floats:
-    return 0.5 * _per_basis(counts) * np.log(counts.n_total) * k
+    return 0.5 * np.log(counts.n_total) * _n_parameters(counts, k)
 
 
 def _hqc(counts: Counts, k: Floats) -> Floats:
-    return _per_basis(counts) * np.log(max(np.log(counts.n_total), 1.0)) * k
+    return np.log(max(np.log(counts.n_total), 1.0)) * _n_parameters(counts, k)
 
 
 def _ebic(counts: Counts, k: Floats) -> Floats:
@@ -52,14 +56,16 @@ def _aicc(counts: Counts, k: Floats) -> Floats:
     n = counts.n_total
     share = counts.center_parameters / counts.n_outputs
 
-    def total(k: Floats) -> Floats:
-        parameters = counts.n_fixed + 1 + (1 + share) * k  # 1 for the variance
+    def total(n_relevances: int, k: Floats) -> Floats:
+        parameters = counts.n_fixed + 1 + (1 + share) * k + n_relevances / counts.n_outputs  # 1 for the variance
         spare = n - parameters - 1
         corrected = counts.n_outputs * parameters * n / np.where(spare > 0, spare, 1.0)
         return np.where(spare > 0, corrected, np.inf)
 
-    at_zero = total(np.zeros(1))[0]
-    return np.where(k == 0, 0.0, total(k) - (at_zero if np.isfinite(at_zero) else 0.0))
+    at_zero = total(0, np.zeros(1))[0]
+    if not np.isfinite(at_zero):
+        return np.where(k == 0, 0.0, np.inf)
+    return total(counts.n_relevances, k) - at_zero
 
 
 CRITERIA: dict[str, Callable[[Counts, Floats], Floats]] = {
@@ -81,9 +87,33 @@ def penalty_table(criterion: str | float, counts: Counts, k_max: int, *, full_co
         counts = replace(counts, center_parameters=1)
     k = np.arange(k_max + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
-        penalty = CRITERIA[criterion](counts, k) if isinstance(criterion, str) else float(criterion) * k
+        if isinstance(criterion, str):
+            penalty = CRITERIA[criterion](counts, k)
+        else:
+            # A relevance is one of the c + 1 parameters that the paper counts in C.
+            penalty = float(criterion) * (k + counts.n_relevances / (counts.n_outputs + 1))
     # A chain that starts where P is infinite could not tell up from down.
     return penalty[np.isfinite(penalty)]
+
+
+def learned_metric_table(criterion: str | float, counts: Counts, k_max: int, *, full_cost: bool = True) -> Floats:
+    """Tabulate P(k, a) for k = 0..k_max and a = 0..d inputs that are switched on, (k_max + 1, d + 1).
+
+    Each of the a relevances is a parameter, where there are basis functions to use them; in full, a centre has a
+    coordinates.
+    """
+    columns = [
+        penalty_table(criterion, replace(counts, center_parameters=a, n_relevances=a), k_max, full_cost=full_cost)
+        for a in range(counts.center_parameters + 1)
+    ]
+    n_sizes = max(len(columns[min(1, counts.center_parameters)]), 1)
+    # What is infinite only when many inputs are on costs so much that they are switched off first.
+    table: Floats = np.tile(UNAFFORDABLE * np.arange(1.0, len(columns) + 1.0), (n_sizes, 1))
+    for a, column in enumerate(columns):
+        n = min(len(column), n_sizes)
+        table[:n, a] = column[:n]
+    table[0] = 0.0
+    return table
 
 
 def criterion_value(log_posterior: float, n_total: float, n_outputs: int) -> float:

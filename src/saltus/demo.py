@@ -3,7 +3,7 @@
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -18,6 +18,20 @@ COLUMNS = ("x1", "x2", "y1", "y2")
 
 # Criterion -> (basis functions, test error), as the paper prints them.
 PAPER = {"mdl": (12, 0.00512), "aic": (27, 0.00520)}
+
+# What the paper does, as options of AnnealedRegressor.
+PAPER_OPTIONS: dict[str, Any] = {
+    "basis": "cubic",
+    "metric": "standardized",
+    "criterion": "bic",
+    "center_cost": "paper",
+    "n_iter": 50_000,
+    "combine": "best",
+    "schedule": "geometric",
+    "acceptance": "two-stage",
+    "polish": False,
+    "init": "random",
+}
 
 
 class DataError(ValueError):
@@ -89,10 +103,7 @@ def run(data: RobotArm, picture: Path, *, n_iter: int, n_chains: int, seed: int,
     models = {}
     for criterion in PAPER:
         model = AnnealedRegressor(
-            basis="cubic",
-            metric="euclidean",
-            criterion=criterion,
-            n_iter=n_iter,
+            **{**PAPER_OPTIONS, "metric": "euclidean", "criterion": criterion, "n_iter": n_iter},
             n_chains=n_chains,
             n_jobs=-1,
             random_state=seed,

@@ -8,7 +8,7 @@ import numpy as np
 
 from saltus._typing import Floats
 
-METRICS = ("euclidean", "standardized", "mahalanobis")
+METRICS = ("euclidean", "standardized", "mahalanobis", "learned")
 
 # Directions in which the inputs vary less than this share of their largest variance have no inverse.
 SINGULAR = 1e-12
@@ -25,7 +25,7 @@ def metric_factor(metric: str | Floats, U: Floats, weight: Floats, box_width: Fl
         return np.diag(box_width)
     centred = U - np.average(U, axis=0, weights=weight)
     covariance = (centred * weight[:, None]).T @ centred / weight.sum()
-    if metric == "standardized":
+    if metric in ("standardized", "learned"):  # relevances are learned on top
         return np.diag(1.0 / np.sqrt(np.diag(covariance)))
     return _inverse_root(covariance)
 

@@ -11,8 +11,8 @@ SECONDS_BETWEEN_LINES = 0.1
 class ProgressLine:
     """Draws over itself on standard error, at most ten times a second. Silent in another process."""
 
-    def __init__(self, n_chains: int, n_iter: int) -> None:
-        self._total = n_chains * n_iter
+    def __init__(self, n_chains: int, n_iter: int | None) -> None:
+        self._total = None if n_iter is None else n_chains * n_iter
         self._done = [0] * n_chains
         self._best = -float("inf")
         self._best_n_bases = 0
@@ -44,6 +44,7 @@ class ProgressLine:
                 self._last = float("inf")
 
     def _draw(self) -> None:
-        share = sum(self._done) / max(self._total, 1)
-        line = f"saltus {share:4.0%}  best log posterior {self._best:.4f} with k = {self._best_n_bases}"
+        n_done = sum(self._done)
+        share = f"{n_done:,d} iterations" if self._total is None else f"{n_done / max(self._total, 1):4.0%}"
+        line = f"saltus {share}  best log posterior {self._best:.4f} with k = {self._best_n_bases}"
         print(f"\r{line:<78}", end="", file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from saltus.bases import RADIAL_NAMES, Radial
-from saltus.criteria import Counts, penalty_table
+from saltus.criteria import Counts, learned_metric_table, penalty_table
 from saltus.engine.anneal import place_centers
 from saltus.engine.chain import ACCEPTED, Tuning, run_block, start_record, start_state
 from saltus.engine.design import Box, FixedPart, make_design
@@ -97,6 +97,52 @@ def test_one_input_one_output(rng, basis):
     compare_paths(make(X, Y, basis), X, None, basis, True, np.ones(N_STEPS))
 
 
+@pytest.mark.parametrize("basis", ["gaussian", "cubic"])
+@pytest.mark.parametrize("two_stage", [True, False])
+def test_learned_metric(noisy_bumps, rng, basis, two_stage):
+    """Moves of the metric after every third step, on two inputs that matter and one that does not."""
+    X, Y = noisy_bumps
+    X = np.column_stack([X, rng.random(len(X))])
+    box, weight = Box.around(X, 0.1), np.ones(len(X))
+    fixed = FixedPart.of(box.to_unit(X), weight)
+    penalty = learned_metric_table(1.0, Counts(len(X), 2, fixed.Q.shape[1], 3), K_MAX)
+    design = make_design(X, Y, weight, box=box, fixed=fixed, basis=Radial(basis), metric="learned", penalty=penalty)
+    start, relevance = 0.2 + 0.6 * rng.random((2, 3)), np.array([1.0, 0.5, 0.2])
+    tuning = Tuning(0.15, 0.1, two_stage, steps_between_metric_moves=3)
+    state = start_state(design.target, design.fixed.Q, design.Y)
+    place_centers(design, state, start, relevance)
+    record = start_record(state, N_STEPS)
+    reference = ReferenceChain(
+        X=design.box.to_unit(X),
+        Y=design.Y[: len(X)],
+        to_metric=design.target.to_metric,
+        basis=basis,
+        penalty=penalty,
+        split_scale=0.15,
+        walk_scale=0.1,
+        two_stage=two_stage,
+        centers=start,
+        relevance=relevance,
+    )
+    one, other = np.random.default_rng(5), np.random.default_rng(5)
+    seen = set()
+    for i in range(N_STEPS):
+        run_block(one, design.target, tuning, state, record, np.full(1, 1.5), 1, i, 1)
+        reference.step(other, 1.5)
+        if (i + 1) % 3 == 0:
+            reference.metric_step(other, 1.5)
+        k = len(reference.centers)
+        assert state.k[0] == k
+        np.testing.assert_allclose(state.centers[:k], reference.centers, atol=1e-12)
+        np.testing.assert_allclose(state.relevance, reference.relevance, rtol=1e-12)
+        assert state.log_posterior[0] == pytest.approx(reference.log_posterior, rel=1e-7, abs=1e-6)
+        seen.add(tuple(state.relevance > 0))
+    assert len(seen) > 1, "inputs must have been switched"
+    assert (record.counts[5:, ACCEPTED] > 0).all()
+    place_centers(design, state, record.best_centers[: record.best_k[0]], record.best_relevance)
+    assert state.log_posterior[0] == pytest.approx(record.best_log_posterior[0], rel=1e-9)
+
+
 def run(design, n_edits, n_steps, block, seed=3, temperature=None):
     """Run a chain in blocks of about `block` steps."""
     state = start_state(design.target, design.fixed.Q, design.Y, n_edits)
@@ -130,7 +176,7 @@ def test_steps_drawn_together_are_the_same_chain(noisy_bumps):
     means = np.array(
         [
             [
-                [record.trace_k.mean(), (record.trace_k == 2).mean(), *(record.counts[:, ACCEPTED] / 3000)]
+                [record.trace_k.mean(), (record.trace_k == 2).mean(), *(record.counts[:5, ACCEPTED] / 3000)]
                 for seed in range(60)
                 for record in [run(design, n_edits, 3000, 3000, seed=seed)]
             ]

@@ -1,14 +1,14 @@
 """The chain samples what it should, and planted bugs are caught.
 
 Every statistic is Student's t over independent chains. |t| < LIMIT fails by chance with probability below
-1e-5 for each of the 26 + 12 statistics here: the false-alarm rate of this file is below 4e-4. Planted bugs are
+1e-5 for each of the 26 + 9 + 12 statistics here: the false-alarm rate of this file is below 5e-4. Planted bugs are
 expected to be beyond it by a wide margin, and the seeds are fixed.
 """
 
 import numpy as np
 import pytest
 
-from tests.statistical import exact_posterior, flat_likelihood
+from tests.statistical import exact_posterior, flat_likelihood, flat_metric
 from tests.statistical.planted import worst_t_with_bug
 
 LIMIT = 4.7  # two-sided p = 1e-5 at 99 degrees of freedom
@@ -19,12 +19,17 @@ def test_without_data_the_prior_comes_back(d):
     assert np.abs(flat_likelihood.t_values(d, n_chains=100, n_looks=200)).max() < LIMIT
 
 
+def test_without_data_the_prior_of_a_learned_metric_comes_back():
+    assert np.abs(flat_metric.t_values(n_chains=100, n_looks=400)).max() < LIMIT
+
+
 @pytest.mark.parametrize("two_stage", [True, False])
 @pytest.mark.parametrize("temperature", [1.0, 0.5])
 def test_posterior_of_k_agrees_with_quadrature(two_stage, temperature):
     assert np.abs(exact_posterior.t_values(two_stage, temperature, n_chains=100, n_steps=20_000)).max() < LIMIT
 
 
+METRIC = ("flat_metric",)
 FLAT, TEMPERED = ("flat_likelihood", "2"), ("exact_posterior", "tempering", "0.5")
 TWO_STAGE = ("exact_posterior", "two-stage", "0.5")
 
@@ -62,6 +67,16 @@ BUGS = {
         TEMPERED,
         "engine/chain.py",
         [("log_ratio / temperature + log_green", "(log_ratio + log_green) / temperature")],
+    ),
+    "inputs switched on with small relevances only": (
+        METRIC,
+        "engine/moves.py",
+        [("LOG_SMALLEST + (LOG_LARGEST - LOG_SMALLEST) * rng.random()", "LOG_SMALLEST * rng.random()")],
+    ),
+    "a stretch that is not symmetric": (
+        METRIC,
+        "engine/moves.py",
+        [("factor = np.exp(scale * rng.standard_normal())", "factor = 1.0 + scale * rng.random()")],
     ),
     "1/T for 1/T - 1": (TWO_STAGE, "engine/chain.py", [("(1.0 / temperature - 1.0)", "(1.0 / temperature)")]),
 }  # fmt: skip

@@ -10,11 +10,13 @@ from saltus.bases.radial import radial_column
 
 
 @kernel
-def evaluate_column(code: int, X_metric: Floats, center: Floats, root_weight: Floats, column: Floats) -> None:
+def evaluate_column(
+    code: int, X_metric: Floats, center: Floats, relevance: Floats, root_weight: Floats, column: Floats
+) -> None:
     """Set column[n] = sqrt(weight_n) phi(x_n; center) for the rows of a tile. O(L q).
 
-    X_metric is (q, L), coordinates in which the metric is Euclidean; so is `center`, (q,).
+    X_metric is (q, L), `center` (q,), `relevance` (q,): r^2 = sum_i (relevance_i (x_i - center_i))^2.
     """
-    radial_column(code, X_metric, center, column)
+    radial_column(code, X_metric, center, relevance, column)
     for n in range(column.size):
         column[n] *= root_weight[n]

@@ -27,6 +27,15 @@ _PROFILES: dict[str, Callable[[Floats], Floats]] = {
     "multiquadric": lambda s: np.sqrt(1.0 + s),
     "inverse_multiquadric": lambda s: 1.0 / np.sqrt(1.0 + s),
 }
+# Their derivatives with respect to s; at 0, where r and r^2 ln r have none, 0.
+_SLOPES: dict[str, Callable[[Floats], Floats]] = {
+    "linear": lambda s: np.where(s > 0, 0.5 / np.sqrt(np.where(s > 0, s, 1.0)), 0.0),
+    "cubic": lambda s: 1.5 * np.sqrt(s),
+    "thin_plate": lambda s: np.where(s > 0, 0.5 * (np.log(np.where(s > 0, s, 1.0)) + 1.0), 0.0),
+    "gaussian": lambda s: -0.5 * np.exp(-0.5 * s),
+    "multiquadric": lambda s: 0.5 / np.sqrt(1.0 + s),
+    "inverse_multiquadric": lambda s: -0.5 * (1.0 + s) ** -1.5,
+}
 _DEGREES = {"linear": 1.0, "cubic": 3.0}
 
 
@@ -73,6 +82,10 @@ class Radial:
         """Evaluate phi at distances given by their squares."""
         return _PROFILES[self.name](r_squared)
 
+    def slope(self, r_squared: Floats) -> Floats:
+        """Evaluate the derivative of phi with respect to the square of the distance."""
+        return _SLOPES[self.name](r_squared)
+
 
 # 2^-n, and ln 2 in two parts whose products with a small integer are exact.
 _POWERS_OF_HALF = 2.0 ** -np.arange(1080.0)
@@ -108,16 +121,17 @@ def exp_of_negative(x: float) -> float:
 
 
 @glue
-def radial_column(code: int, X: Floats, center: Floats, column: Floats) -> None:
-    """Set column[n] = phi(||X[:, n] - center||). O(N d)."""
+def radial_column(code: int, X: Floats, center: Floats, relevance: Floats, column: Floats) -> None:
+    """Set column[n] = phi(r), r^2 = sum_i (relevance_i (X[i, n] - center_i))^2. O(N d)."""
     n_rows = column.size
     for n in range(n_rows):
         column[n] = 0.0
     for i in range(center.size):
-        mu = center[i]
-        for n in range(n_rows):
-            difference = X[i, n] - mu
-            column[n] += difference * difference
+        mu, scale = center[i], relevance[i]
+        if scale != 0.0:
+            for n in range(n_rows):
+                difference = scale * (X[i, n] - mu)
+                column[n] += difference * difference
     if code == GAUSSIAN:
         for n in range(n_rows):
             column[n] = exp_of_negative(-0.5 * column[n])

@@ -5,24 +5,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus._jit import entry_point, glue, source_digest
+from saltus._jit import entry_point, glue, kernel, source_digest
 from saltus._typing import Floats, Ints
 from saltus.bases.evaluate import evaluate_column
 from saltus.engine.factor import (
+    COLLINEAR,
+    VANISHED,
     Factor,
     Products,
     Scratch,
     add_products,
+    append_column,
     commit,
+    copy_factor,
+    copy_into,
     dot,
     make_factor,
     make_products,
     make_scratch,
+    no_factor,
     score,
+    sum_residuals,
 )
-from saltus.engine.moves import MOVES, Edits, make_edits, propose
+from saltus.engine.moves import METRIC_MOVES, MOVES, SWITCH, Edits, make_edits, propose, propose_metric
 
 CHOSEN, FEASIBLE, ACCEPTED = range(3)
+
+# Steps between metric moves where the metric is given.
+NEVER = 2**62
 
 # Factors of more bytes than this do not stay in the caches from one pass to the next: in a core's own, in the one
 # that cores share. Then several proposals are drawn from one state and scored in one pass; those after the first
@@ -39,17 +49,19 @@ PROPOSALS_A_PASS = (1, 4, 32)
 class Target(NamedTuple):
     """The data and the log density: everything a chain reads and never writes.
 
-    log pi(k, mu) = -n_total/2 sum_i ln max(RSS_i, rss_floor_i) - penalty[k]
+    log pi(k, mu, rho) = -n_total/2 sum_i ln max(RSS_i, rss_floor_i) - penalty[k, a], where a is the number of inputs
+    whose relevance rho is not 0, if the metric is learned, and 0 if it is given.
     """
 
     basis_code: int
     m_fixed: int  # columns of the linear term
-    X_metric: Floats  # (n_tiles, q, L), coordinates in which the metric is Euclidean
+    X_metric: Floats  # (n_tiles, q, L), coordinates in which the metric is Euclidean where all relevances are 1
     to_metric: Floats  # (q, d), takes the unit cube there
     root_weight: Floats  # (n_tiles, L), 0 beyond the data
     n_total: float
-    penalty: Floats  # (k_max + 1,)
+    penalty: Floats  # (k_max + 1, q + 1), or (k_max + 1, 1) where the metric is given
     rss_floor: Floats  # (c,)
+    linear: Factor  # of the linear term alone
 
 
 class Tuning(NamedTuple):
@@ -58,6 +70,7 @@ class Tuning(NamedTuple):
     split_scale: float
     walk_scale: float
     two_stage: bool
+    steps_between_metric_moves: int = NEVER
 
 
 class Drawn(NamedTuple):
@@ -75,6 +88,7 @@ class State(NamedTuple):
 
     centers: Floats  # (k_max, d), in the unit cube; the first k are in use
     k: Ints  # (1,)
+    relevance: Floats  # (q,)
     log_posterior: Floats  # (1,)
     factor: Factor
     edits: Edits
@@ -82,6 +96,8 @@ class State(NamedTuple):
     products: Products
     scratch: Scratch
     incoming_metric: Floats  # (B, 2, q), the edits' incoming centres in metric coordinates
+    spare: Factor  # of the design under a proposed metric
+    proposed_relevance: Floats  # (q,)
 
 
 class Record(NamedTuple):
@@ -89,17 +105,18 @@ class Record(NamedTuple):
 
     best_centers: Floats  # (k_max, d)
     best_k: Ints  # (1,)
+    best_relevance: Floats  # (q,)
     best_log_posterior: Floats  # (1,)
     best_iteration: Ints  # (1,), iterations done when it was reached
     best_by_k: Floats  # (k_max + 1,)
-    counts: Ints  # (5, 3): chosen, feasible, accepted
+    counts: Ints  # (7, 3): chosen, feasible, accepted
     trace_k: NDArray[np.int32]  # (n_trace,)
     trace_log_posterior: Floats  # (n_trace,)
 
 
 def start_state(target: Target, Q_fixed: Floats, Y: Floats, n_edits: int | None = None) -> State:
     """Build the state without basis functions. `n_edits` is the number of proposals a pass."""
-    k_max = target.penalty.size - 1
+    k_max = target.penalty.shape[0] - 1
     q, d = target.to_metric.shape
     factor = make_factor(Q_fixed, Y, Q_fixed.shape[1] + k_max)
     if n_edits is None:
@@ -110,7 +127,8 @@ def start_state(target: Target, Q_fixed: Floats, Y: Floats, n_edits: int | None 
     return State(
         centers=np.zeros((k_max, d)),
         k=np.zeros(1, dtype=np.int64),
-        log_posterior=np.array([log_density(target, factor.rss, 0)]),
+        relevance=np.ones(q),
+        log_posterior=np.array([log_density(target, factor.rss, 0, count_active(target, np.ones(q)))]),
         factor=factor,
         edits=make_edits(n_edits, d),
         drawn=Drawn(
@@ -123,6 +141,8 @@ def start_state(target: Target, Q_fixed: Floats, Y: Floats, n_edits: int | None 
         products=make_products(factor, n_edits),
         scratch=make_scratch(factor),
         incoming_metric=np.zeros((n_edits, 2, q)),
+        spare=copy_factor(factor) if target.penalty.shape[1] > 1 else no_factor(),
+        proposed_relevance=np.ones(q),
     )
 
 
@@ -135,22 +155,34 @@ def start_record(state: State, n_trace: int) -> Record:
     return Record(
         best_centers=state.centers.copy(),
         best_k=state.k.copy(),
+        best_relevance=state.relevance.copy(),
         best_log_posterior=state.log_posterior.copy(),
         best_iteration=np.zeros(1, dtype=np.int64),
         best_by_k=best_by_k,
-        counts=np.zeros((len(MOVES), 3), dtype=np.int64),
+        counts=np.zeros((len(MOVES) + len(METRIC_MOVES), 3), dtype=np.int64),
         trace_k=np.zeros(n_trace, dtype=np.int32),
         trace_log_posterior=np.zeros(n_trace),
     )
 
 
 @entry_point
-def log_density(target: Target, rss: Floats, k: int) -> float:
+def count_active(target: Target, relevance: Floats) -> int:
+    """Count the inputs that are switched on, where the metric is learned; 0 where it is given."""
+    n_active = 0
+    if target.penalty.shape[1] > 1:
+        for i in range(relevance.size):
+            if relevance[i] > 0.0:
+                n_active += 1
+    return n_active
+
+
+@entry_point
+def log_density(target: Target, rss: Floats, k: int, n_active: int) -> float:
     """Evaluate log pi from the residual sums of squares."""
     log_rss = 0.0
     for i in range(rss.size):
         log_rss += np.log(max(rss[i], target.rss_floor[i]))
-    return -0.5 * target.n_total * log_rss - target.penalty[k]
+    return -0.5 * target.n_total * log_rss - target.penalty[k, n_active]
 
 
 @glue
@@ -222,7 +254,9 @@ def survey(target: Target, state: State) -> None:
             for a in range(edits.n_in[b]):
                 column = columns[a, 0]
                 center = state.incoming_metric[b, a]
-                evaluate_column(target.basis_code, target.X_metric[t], center, target.root_weight[t], column)
+                evaluate_column(
+                    target.basis_code, target.X_metric[t], center, state.relevance, target.root_weight[t], column
+                )
                 add_products(tiles[t], column, n_columns, products.along[b, a])
                 for other in range(a + 1):
                     products.gram[b, a + other] += dot(column, columns[other, 0], column.size)
@@ -238,7 +272,9 @@ def fill_columns(target: Target, state: State, which: int) -> None:
         center = state.incoming_metric[which, a]
         for t in range(target.X_metric.shape[0]):
             column = state.scratch.columns[a, t]
-            evaluate_column(target.basis_code, target.X_metric[t], center, target.root_weight[t], column)
+            evaluate_column(
+                target.basis_code, target.X_metric[t], center, state.relevance, target.root_weight[t], column
+            )
 
 
 @glue
@@ -285,14 +321,78 @@ def take_step(target: Target, tuning: Tuning, state: State, record: Record, numb
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
     if not score(state.factor, state.products, which, state.scratch, target.m_fixed, k, n_out, out, n_in):
         return False
-    log_ratio = log_density(target, state.scratch.rss, k + n_in - n_out) - state.log_posterior[0]
+    n_active = count_active(target, state.relevance)
+    log_ratio = log_density(target, state.scratch.rss, k + n_in - n_out, n_active) - state.log_posterior[0]
     if not accept(log_ratio, drawn.log_green[number], drawn.log_uniform[number], temperature, tuning.two_stage):
         return False
     record.counts[move, ACCEPTED] += 1
     fill_columns(target, state, which)
     commit(state.factor, state.products, which, state.scratch, target.m_fixed, k, n_out, out, n_in)
     replace_centers(state, which)
-    state.log_posterior[0] = log_density(target, state.factor.rss, state.k[0])
+    state.log_posterior[0] = log_density(target, state.factor.rss, state.k[0], n_active)
+    return True
+
+
+@kernel
+def factor_anew(target: Target, state: State) -> bool:
+    """Factor the design under the proposed relevances into `spare`; False where columns depend. O(N m^2)."""
+    spare, scratch, along = state.spare, state.scratch, state.products.along[0, 0]
+    copy_into(target.linear, spare, target.m_fixed)
+    n_outputs, d = spare.rss.size, state.centers.shape[1]
+    center, columns = state.incoming_metric[0, 0], scratch.columns[0]
+    for j in range(state.k[0]):
+        m = target.m_fixed + j
+        for i in range(center.size):
+            center[i] = 0.0
+            for coordinate in range(d):
+                center[i] += target.to_metric[i, coordinate] * state.centers[j, coordinate]
+        for i in range(n_outputs + m):
+            along[i] = 0.0
+        squared = 0.0
+        for t in range(columns.shape[0]):
+            column = columns[t]
+            evaluate_column(
+                target.basis_code,
+                target.X_metric[t],
+                center,
+                state.proposed_relevance,
+                target.root_weight[t],
+                column,
+            )
+            add_products(spare.tiles[t], column, n_outputs + m, along)
+            squared += dot(column, column, column.size)
+        w = along[n_outputs:]
+        if not squared - dot(w, w, m) > COLLINEAR * squared + VANISHED:
+            return False
+        append_column(spare, columns, along, scratch.corrections, m)
+    sum_residuals(spare)
+    return True
+
+
+@kernel
+def take_metric_step(
+    rng: np.random.Generator, target: Target, tuning: Tuning, state: State, record: Record, temperature: float
+) -> bool:
+    """Propose other relevances; say whether the state changed."""
+    move, feasible, log_green = propose_metric(rng, state.relevance, state.proposed_relevance)
+    log_uniform = state.drawn.log_uniform[0]
+    log_uniform[0] = np.log(rng.random())
+    log_uniform[1] = np.log(rng.random())
+    record.counts[move, CHOSEN] += 1
+    if not feasible or (state.k[0] == 0 and move != SWITCH):
+        return False
+    record.counts[move, FEASIBLE] += 1
+    if not factor_anew(target, state):
+        return False
+    n_active = count_active(target, state.proposed_relevance)
+    log_posterior = log_density(target, state.spare.rss, state.k[0], n_active)
+    if not accept(log_posterior - state.log_posterior[0], log_green, log_uniform, temperature, tuning.two_stage):
+        return False
+    record.counts[move, ACCEPTED] += 1
+    copy_into(state.spare, state.factor, target.m_fixed + state.k[0])
+    for i in range(state.relevance.size):
+        state.relevance[i] = state.proposed_relevance[i]
+    state.log_posterior[0] = log_posterior
     return True
 
 
@@ -306,6 +406,8 @@ def note_state(state: State, record: Record, n_done: int) -> None:
         record.best_log_posterior[0] = value
         record.best_k[0] = k
         record.best_iteration[0] = n_done
+        for i in range(state.relevance.size):
+            record.best_relevance[i] = state.relevance[i]
         for j in range(k):
             for i in range(state.centers.shape[1]):
                 record.best_centers[j, i] = state.centers[j, i]
@@ -330,9 +432,11 @@ def _compile_run_block(digest: str):  # type: ignore[no-untyped-def]
         `temperature` has entries. So a chain does not depend on how its blocks fall.
         """
         sources = digest  # noqa: F841  # a part of the cache's key
+        between = tuning.steps_between_metric_moves
         n_done = 0
         while n_done < n_wanted:
-            n_drawn = draw_steps(rng, target.to_metric, tuning, state, temperature.size - n_done)
+            until_metric = between - (first_iteration + n_done) % between
+            n_drawn = draw_steps(rng, target.to_metric, tuning, state, min(temperature.size - n_done, until_metric))
             survey(target, state)
             changed = False
             number = 0
@@ -346,6 +450,10 @@ def _compile_run_block(digest: str):  # type: ignore[no-untyped-def]
                     record.trace_log_posterior[iteration // trace_stride] = state.log_posterior[0]
                 number += 1
                 n_done += 1
+            if (first_iteration + n_done) % between == 0 and take_metric_step(
+                rng, target, tuning, state, record, temperature[n_done - 1]
+            ):
+                note_state(state, record, first_iteration + n_done)
         return n_done
 
     return run_block

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition
+from time import monotonic
 from typing import Any
 
 from saltus.engine.blas import single_threaded_blas
@@ -12,14 +13,15 @@ from saltus.engine.blas import single_threaded_blas
 class Crew:
     """Knows the chains at work on the threads of this process. In another process, it only minds BLAS."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_seconds: float | None = None) -> None:
         self._process = os.getpid()
+        self._deadline = None if max_seconds is None else monotonic() + max_seconds
         self._dismissed = False
         self._n_working = 0
         self._changed = Condition()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_process": self._process}
+        return {"_process": self._process, "_deadline": self._deadline}
 
     @property
     def is_here(self) -> bool:
@@ -30,6 +32,16 @@ class Crew:
     def is_dismissed(self) -> bool:
         """Whether chains should stop at the end of their block."""
         return self.is_here and self._dismissed
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time that was given is over."""
+        return self._deadline is not None and monotonic() >= self._deadline
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether a chain should stop where it is."""
+        return self.is_dismissed or self.is_late
 
     @contextmanager
     def working(self) -> Iterator[None]:

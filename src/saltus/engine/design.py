@@ -7,7 +7,7 @@ import numpy as np
 from saltus._typing import Bools, Floats, Ints
 from saltus.bases import Basis
 from saltus.engine.chain import Target
-from saltus.engine.factor import pad_rows, to_tiles
+from saltus.engine.factor import make_factor, no_factor, pad_rows, to_tiles
 from saltus.metrics import metric_factor
 
 # A column of the linear term that is nearer than this to the span of those before it, relative to its
@@ -130,21 +130,28 @@ class Design:
     @property
     def k_max(self) -> int:
         """The largest number of basis functions."""
-        return self.target.penalty.size - 1
+        return self.target.penalty.shape[0] - 1
+
+    @property
+    def learns_metric(self) -> bool:
+        """Whether relevances are a part of the state."""
+        return self.target.penalty.shape[1] > 1
 
     @property
     def log_posterior_shift(self) -> float:
         """What takes log pi of the scaled outputs to log pi of the user's."""
         return float(-self.target.n_total * np.log(self.outputs.scale).sum())
 
-    def columns(self, centers: Floats) -> Floats:
+    def columns(self, centers: Floats, relevance: Floats | None = None) -> Floats:
         """Evaluate the basis functions at the rows: centers (k, d) of the unit cube -> (N, k), padded. O(N d k)."""
+        relevance = np.ones(len(self.target.to_metric)) if relevance is None else relevance
         X_metric, root_weight = self.target.X_metric, self.target.root_weight
         Phi = np.empty((root_weight.size, len(centers)), order="F")
         for j, center in enumerate(centers @ self.target.to_metric.T):
             r_squared = np.zeros(root_weight.shape)
             for i, coordinate in enumerate(center):
-                r_squared += (X_metric[:, i] - coordinate) ** 2
+                if relevance[i] > 0:
+                    r_squared += (relevance[i] * (X_metric[:, i] - coordinate)) ** 2
             Phi[:, j] = (self.basis.profile(r_squared) * root_weight).ravel()
         return Phi
 
@@ -163,7 +170,8 @@ def make_design(
 ) -> Design:
     """Prepare X (N, d), Y (N, c), weight (N,) > 0 for the chains.
 
-    With `rescale`, basis functions without a scale of their own (r, r^3) are given one that suits the arithmetic.
+    A table of penalties with more than one column, (k_max + 1, d + 1), asks for a learned metric. With `rescale`, basis
+    functions without a scale of their own (r, r^3) are given one that suits the arithmetic.
     """
     U = box.to_unit(X)
     if not isinstance(metric, str):
@@ -175,7 +183,9 @@ def make_design(
     to_metric = metric_factor(metric, U, weight, box.width[box.varies]) / basis.width
     _check_distances(to_metric, basis)
     metric_scale = 1.0
-    if rescale and basis.degree is not None:
+    penalty = penalty[:, None] if penalty.ndim == 1 else penalty
+    learns_metric = penalty.shape[1] > 1
+    if rescale and basis.degree is not None and not learns_metric:
         metric_scale = float(np.abs(to_metric).max(initial=0.0)) or 1.0
         to_metric = to_metric / metric_scale
     outputs = OutputScale.of(Y, weight)
@@ -183,6 +193,7 @@ def make_design(
     Y_scaled = (Y - outputs.mean) / outputs.scale * root_weight[:, None]
     resolution = np.maximum(RESIDUAL_ROUNDING, LAST_DIGIT * np.abs(Y).max(axis=0) / outputs.scale)
     rss_floor = weight.sum() * resolution**2
+    Y_padded = pad_rows(Y_scaled)
     target = Target(
         basis_code=basis.code,
         m_fixed=fixed.Q.shape[1],
@@ -190,10 +201,11 @@ def make_design(
         to_metric=np.ascontiguousarray(to_metric),
         root_weight=to_tiles(root_weight[:, None])[:, 0],
         n_total=float(weight.sum()),
-        penalty=penalty,
+        penalty=np.ascontiguousarray(penalty),
         rss_floor=np.maximum(rss_floor, np.finfo(np.float64).tiny),
+        linear=make_factor(fixed.Q, Y_padded, fixed.Q.shape[1]) if learns_metric else no_factor(),
     )
-    return Design(target, box, basis, metric_scale, fixed, outputs, pad_rows(Y_scaled))
+    return Design(target, box, basis, metric_scale, fixed, outputs, Y_padded)
 
 
 def count_distinct_rows(X: Floats, Y: Floats) -> int:

@@ -23,6 +23,8 @@ from saltus._typing import Floats, Ints
 # A new column whose squared distance to the span of the others is below this share of its squared norm is in
 # that span for all practical purposes. At the limit, p'p - w'w still has five correct digits.
 COLLINEAR = 1e-10
+# A new column whose squared norm is below this has vanished: the centre of a Gaussian is too far from every row.
+VANISHED = 1e-200
 
 # RSS after an edit is a difference; it is not resolved below this share of what it is subtracted from.
 UNRESOLVED = 1e-13
@@ -95,6 +97,19 @@ def make_factor(Q_fixed: Floats, Y: Floats, m_max: int) -> Factor:
     return factor
 
 
+def copy_factor(factor: Factor) -> Factor:
+    """Copy a factor, on a cache line like it."""
+    n_tiles, n_columns, length = factor.tiles.shape
+    copy = Factor(_aligned_zeros((n_tiles, length, n_columns)), factor.R.copy(), factor.Z.copy(), factor.rss.copy())
+    copy.tiles[:] = factor.tiles
+    return copy
+
+
+def no_factor() -> Factor:
+    """Stand in where no factor is needed."""
+    return Factor(_aligned_zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1))
+
+
 def _aligned_zeros(shape: tuple[int, int, int]) -> Floats:
     """Allocate tiles (n_tiles, columns, L) of zeros, the first on a cache line."""
     n_tiles, length, n_columns = shape
@@ -143,7 +158,7 @@ def _write(tiles: Floats, first: int, columns: Floats) -> None:
 def independent_columns(factor: Factor, m_fixed: int, squared: Floats) -> NDArray[np.bool_]:
     """Say which of the k columns just factored, of squared norms (k,), are not in the span of those before them."""
     distance = np.diag(factor.R)[m_fixed : m_fixed + squared.size] ** 2
-    return distance > COLLINEAR * squared
+    return distance > COLLINEAR * squared + VANISHED
 
 
 def make_products(factor: Factor, n_edits: int) -> Products:
@@ -331,7 +346,7 @@ def score_with_duals(
             along_1[i] += t_1 * released
 
     if n_in > 0:
-        if not gram[0] > COLLINEAR * squared_0:
+        if not gram[0] > COLLINEAR * squared_0 + VANISHED:
             return False
         volume *= gram[0]
         for i in range(n_outputs):
@@ -340,7 +355,7 @@ def score_with_duals(
         # The second new column, less its part along the first.
         slope = gram[1] / gram[0]
         distance = gram[2] - slope * gram[1]
-        if not distance > COLLINEAR * squared_1:
+        if not distance > COLLINEAR * squared_1 + VANISHED:
             return False
         volume *= distance
         for i in range(n_outputs):
@@ -453,6 +468,34 @@ def append_column(factor: Factor, columns: Floats, along: Floats, corrections: F
             add_multiple(-Z[i, m], new, tile[i])
 
 
+@glue
+def sum_residuals(factor: Factor) -> None:
+    """Set the RSS from the residuals. O(N c)."""
+    tiles, rss = factor.tiles, factor.rss
+    for i in range(rss.size):
+        rss[i] = 0.0
+        for t in range(tiles.shape[0]):
+            rss[i] += dot(tiles[t, i], tiles[t, i], tiles.shape[2])
+
+
+@kernel
+def copy_into(source: Factor, to: Factor, m: int) -> None:
+    """Copy a factor of m columns. O(N m)."""
+    n_outputs = source.rss.size
+    for t in range(source.tiles.shape[0]):
+        for j in range(n_outputs + m):
+            column, copied = source.tiles[t, j], to.tiles[t, j]
+            for i in range(column.size):
+                copied[i] = column[i]
+    for j in range(m):
+        for i in range(m):
+            to.R[i, j] = source.R[i, j]
+    for i in range(n_outputs):
+        to.rss[i] = source.rss[i]
+        for j in range(m):
+            to.Z[i, j] = source.Z[i, j]
+
+
 @kernel
 def commit(
     factor: Factor,
@@ -469,15 +512,11 @@ def commit(
 
     Mutates the factor and uses its input up.
     """
-    tiles, rss = factor.tiles, factor.rss
     along = products.along[which]
     drop_columns(factor, along, scratch.rotations, m_fixed, k, n_out, out)
     for a in range(n_in):
         m = m_fixed + k - n_out + a
         if a == 1:
-            along[1, rss.size + m - 1] = products.gram[which, 1] / factor.R[m - 1, m - 1]
+            along[1, factor.rss.size + m - 1] = products.gram[which, 1] / factor.R[m - 1, m - 1]
         append_column(factor, scratch.columns[a], along[a], scratch.corrections, m)
-    for i in range(rss.size):
-        rss[i] = 0.0
-        for t in range(tiles.shape[0]):
-            rss[i] += dot(tiles[t, i], tiles[t, i], tiles.shape[2])
+    sum_residuals(factor)

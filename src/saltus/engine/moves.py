@@ -16,6 +16,20 @@ from saltus._typing import Floats, Ints
 MOVES = ("birth", "death", "split", "merge", "update")
 BIRTH, DEATH, SPLIT, MERGE, UPDATE = range(len(MOVES))
 
+# Moves of a learned metric come after, in the counts.
+METRIC_MOVES = ("stretch", "switch")
+STRETCH, SWITCH = len(MOVES), len(MOVES) + 1
+
+# A relevance is 0 or between these, and its logarithm has a uniform prior; inputs have standard deviation 1.
+SMALLEST_RELEVANCE, LARGEST_RELEVANCE = 0.01, 100.0
+LOG_SMALLEST, LOG_LARGEST = float(np.log(SMALLEST_RELEVANCE)), float(np.log(LARGEST_RELEVANCE))
+
+# A metric move switches an input on or off with this probability; otherwise it stretches the metric, along all inputs
+# at once with the next, by a factor whose logarithm has one of three standard deviations.
+SWITCH_PROBABILITY = 0.3
+STRETCH_ALL_PROBABILITY = 0.2
+STRETCH_SCALE, STRETCH_SCALE_RATIO = 0.5, 0.3
+
 # An update is a draw from the whole box with this probability, otherwise a random walk.
 GLOBAL_UPDATE_PROBABILITY = 0.25
 # The walk's standard deviation is walk_scale times one of 1, 1/4, 1/16. A fourth, 1/64, is accepted so often that
@@ -208,3 +222,36 @@ def propose(
     if move == MERGE:
         return propose_merge(rng, centers, k, split_scale, edits, which)
     return propose_update(rng, centers, k, walk_scale, edits, which)
+
+
+@glue
+def propose_metric(rng: np.random.Generator, relevance: Floats, proposed: Floats) -> tuple[int, bool, float]:
+    """Propose other relevances: fill `proposed`, return (move, feasible, log_green).
+
+    A stretch walks along the logarithm of one relevance, or of all. A switch takes one input off, or puts it on with
+    a relevance drawn from the prior, whose density is 1 in the reference measure: so log_green is 0 for all.
+    """
+    q = relevance.size
+    for i in range(q):
+        proposed[i] = relevance[i]
+    chance = rng.random()
+    one = pick(rng, q)
+    if chance < SWITCH_PROBABILITY:
+        log_relevance = LOG_SMALLEST + (LOG_LARGEST - LOG_SMALLEST) * rng.random()
+        proposed[one] = 0.0 if relevance[one] > 0.0 else np.exp(log_relevance)
+        return SWITCH, True, 0.0
+    scale = STRETCH_SCALE
+    for _ in range(pick(rng, 3)):
+        scale *= STRETCH_SCALE_RATIO
+    factor = np.exp(scale * rng.standard_normal())
+    first, last = one, one + 1
+    if chance < SWITCH_PROBABILITY + STRETCH_ALL_PROBABILITY:
+        first, last = 0, q
+    changed = False
+    for i in range(first, last):
+        if relevance[i] > 0.0:
+            changed = True
+            proposed[i] = relevance[i] * factor
+            if not SMALLEST_RELEVANCE <= proposed[i] <= LARGEST_RELEVANCE:
+                return STRETCH, False, 0.0
+    return STRETCH, changed, 0.0

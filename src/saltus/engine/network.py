@@ -84,24 +84,24 @@ class Network:
         return factor.T @ factor
 
 
-def network_from_factor(design: Design, centers_unit: Floats, factor: Factor) -> Network:
+def network_from_factor(design: Design, centers_unit: Floats, relevance: Floats, factor: Factor) -> Network:
     """Solve for the coefficients of the present factor, whose basis functions have `centers_unit` (k, d)."""
     m_fixed = design.target.m_fixed
     m = m_fixed + len(centers_unit)
     R = factor.R[:m, :m].copy()
     R[:m_fixed, :m_fixed] = design.fixed.R
-    return make_network(design, centers_unit, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
+    return make_network(design, centers_unit, relevance, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
 
 
-def make_network(design: Design, centers_unit: Floats, alpha: Floats) -> Network:
-    """Build a network from its centres (k, d) and the coefficients (m, c) of the columns of its design."""
+def make_network(design: Design, centers_unit: Floats, relevance: Floats, alpha: Floats) -> Network:
+    """Build a network from its centres (k, d), relevances (q,) and the coefficients (m, c) of its columns."""
     m_fixed, kept = design.target.m_fixed, design.fixed.kept
     slope = np.zeros((len(design.fixed.means), alpha.shape[1]))
     slope[kept] = alpha[1:m_fixed] / design.fixed.spreads[kept, None]
     return Network(
         box=design.box,
         basis=design.basis,
-        to_metric=design.target.to_metric,
+        to_metric=relevance[:, None] * design.target.to_metric,
         metric_scale=design.metric_scale,
         outputs=design.outputs,
         means=design.fixed.means,

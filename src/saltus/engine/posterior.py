@@ -9,10 +9,10 @@ from joblib import Parallel, delayed
 from saltus._typing import Floats, Ints
 from saltus.engine.anneal import (
     ITERATIONS_BETWEEN_REBUILDS,
+    MOST_STARTING_CENTERS,
     Listener,
     place_centers,
     place_independent_centers,
-    starting_centers,
 )
 from saltus.engine.chain import Record, State, Tuning, start_record, start_state
 from saltus.engine.crew import Crew
@@ -157,7 +157,7 @@ def run_posterior_chain(
     with crew.working():
         rng = np.random.default_rng(seed)
         state = start_state(design.target, design.fixed.Q, design.Y)
-        place_independent_centers(design, state, starting_centers(rng, design, settings.start))
+        place_independent_centers(design, state, _starting_centers(rng, design, settings.start))
         # The ridge starts wide: the data, not a narrow guess, should say how large coefficients are.
         start_delta_squared = np.full(design.Y.shape[1], 100.0)
         hierarchy = start_hierarchy(state, design.fixed.R, start_delta_squared, rate=1.0 + float(state.k[0]))
@@ -171,6 +171,14 @@ def run_posterior_chain(
             if crew.is_dismissed:
                 break
         return PosteriorChain(Draws.of(draws), count_moves(record.counts))
+
+
+def _starting_centers(rng: np.random.Generator, design: Design, start: Floats | None) -> Floats:
+    """Draw a random number of random centres (k, d) of the unit cube, unless a start is given."""
+    if start is not None:
+        return start
+    k = int(rng.integers(0, min(design.k_max, MOST_STARTING_CENTERS), endpoint=True))
+    return rng.random((k, design.target.to_metric.shape[1]))
 
 
 def _run_stretches(
@@ -227,4 +235,4 @@ def _draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_
 
 def network_of_draw(design: Design, draw: Draw) -> Network:
     """Build the network whose coefficients are the posterior mean given the centres of a draw."""
-    return make_network(design, draw.centers_unit, draw.mean)
+    return make_network(design, draw.centers_unit, np.ones(len(design.target.to_metric)), draw.mean)

@@ -1,13 +1,13 @@
 """What a fit leaves behind besides its network."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus._typing import Floats, Ints
 from saltus.engine.chain import ACCEPTED, CHOSEN, FEASIBLE
-from saltus.engine.moves import MOVES
+from saltus.engine.moves import METRIC_MOVES, MOVES
 from saltus.engine.network import Network
 
 # Chains whose best values are within this of each other are said to agree.
@@ -32,6 +32,9 @@ class MoveCount:
     feasible: int
     accepted: int
 
+    def __add__(self, other: "MoveCount") -> "MoveCount":
+        return MoveCount(self.chosen + other.chosen, self.feasible + other.feasible, self.accepted + other.accepted)
+
     @property
     def acceptance(self) -> float:
         """Accepted, as a share of chosen."""
@@ -42,7 +45,8 @@ def count_moves(counts: Ints) -> dict[str, MoveCount]:
     """Name the rows of a record's counts."""
     return {
         name: MoveCount(int(row[CHOSEN]), int(row[FEASIBLE]), int(row[ACCEPTED]))
-        for name, row in zip(MOVES, counts, strict=True)
+        for name, row in zip((*MOVES, *METRIC_MOVES), counts, strict=True)
+        if name in MOVES or row[CHOSEN] > 0
     }
 
 
@@ -51,6 +55,7 @@ class BestState:
     """The best state that a chain visited."""
 
     network: Network
+    relevance: Floats  # (q,), of a learned metric; otherwise 1
     rss: Floats  # (c,), residual sums of squares in the user's units
     log_posterior: float
     iteration: int  # how many were done when it was reached; 0 is the start
@@ -79,7 +84,37 @@ class ChainResult:
     best_by_n_bases: dict[int, float]  # the best log posterior seen with each number of basis functions
     snapshots: tuple[Snapshot, ...]
     n_iter: int
-    status: str
+
+    @property
+    def status(self) -> str:
+        """How it went, in words."""
+        return f"Finished {self.n_iter} iterations; the best state was reached after {self.best.iteration}."
+
+
+def join_rounds(before: ChainResult, after: ChainResult) -> ChainResult:
+    """Join what a chain did before and in one more round, which started from its best state."""
+    n_before = before.n_iter
+    sizes = {*before.best_by_n_bases, *after.best_by_n_bases}
+    best = before.best
+    if after.best.log_posterior > best.log_posterior:
+        best = replace(after.best, iteration=n_before + after.best.iteration)
+    names = [*before.moves, *(name for name in after.moves if name not in before.moves)]
+    nothing = MoveCount(0, 0, 0)
+    return ChainResult(
+        trace=Trace(
+            np.concatenate([before.trace.iteration, n_before + after.trace.iteration]),
+            np.concatenate([before.trace.n_bases, after.trace.n_bases]),
+            np.concatenate([before.trace.log_posterior, after.trace.log_posterior]),
+            np.concatenate([before.trace.temperature, after.trace.temperature]),
+        ),
+        moves={name: before.moves.get(name, nothing) + after.moves.get(name, nothing) for name in names},
+        best=best,
+        best_by_n_bases={
+            k: max(rounds.best_by_n_bases.get(k, -np.inf) for rounds in (before, after)) for k in sorted(sizes)
+        },
+        snapshots=before.snapshots + after.snapshots[1:],
+        n_iter=n_before + after.n_iter,
+    )
 
 
 @dataclass(frozen=True)
@@ -100,13 +135,13 @@ class AnnealResult:
     status: str
 
     @classmethod
-    def from_chains(cls, chains: tuple[ChainResult, ...]) -> "AnnealResult":
-        """Find the best chain and say how far the others are from it."""
+    def from_chains(cls, chains: tuple[ChainResult, ...], ending: str = "Finished") -> "AnnealResult":
+        """Find the best chain and say how far the others are from it. `ending` says why the fit ended."""
         values = np.array([chain.best.log_posterior for chain in chains])
         best = int(values.argmax())
         n_agree = int((values >= values[best] - AGREEMENT).sum())
         status = (
-            f"Finished {chains[best].n_iter} iterations on {len(chains)} chain{'s' * (len(chains) > 1)}. Best log "
+            f"{ending}: {chains[best].n_iter} iterations on {len(chains)} chain{'s' * (len(chains) > 1)}. Best log "
             f"posterior {values[best]:.6g} with {chains[best].best.n_bases} basis functions (chain {best}); "
             f"{n_agree} of {len(chains)} within {AGREEMENT:g} of it."
         )

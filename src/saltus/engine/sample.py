@@ -89,7 +89,7 @@ def log_joint(target: Target, prior: Prior, hierarchy: Hierarchy, k: int) -> flo
     """Evaluate the log density of (k, mu, delta^2, L), on sets of centres, up to a constant."""
     ridge, rate = hierarchy.ridge, hierarchy.rate[0]
     m = target.m_fixed + k
-    total = k * np.log(rate) - log_truncation(rate, target.penalty.size - 1)
+    total = k * np.log(rate) - log_truncation(rate, target.penalty.shape[0] - 1)
     total += (prior.e1 - 0.5) * np.log(rate) - prior.e2 * rate
     for i in range(ridge.S.size):
         delta_squared = ridge.delta_squared[i]
@@ -122,7 +122,7 @@ def gibbs(rng: np.random.Generator, target: Target, prior: Prior, state: State, 
     # The Gamma is exact but for the truncation of k's prior, which a Metropolis step puts right.
     rate = hierarchy.rate[0]
     proposed = rng.standard_gamma(0.5 + prior.e1 + k) / (1.0 + prior.e2)
-    k_max = target.penalty.size - 1
+    k_max = target.penalty.shape[0] - 1
     log_ratio = (proposed - log_truncation(proposed, k_max)) - (rate - log_truncation(rate, k_max))
     if np.log(rng.random()) < log_ratio:
         hierarchy.rate[0] = proposed

@@ -1,7 +1,7 @@
 """The annealed regressor: the best network under an information criterion."""
 
 from collections.abc import Iterator
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,15 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
 from saltus.bases import Radial
-from saltus.criteria import CRITERIA, Counts, criterion_value, penalty_table
-from saltus.engine.anneal import Settings, anneal
+from saltus.criteria import CRITERIA, Counts, criterion_value, learned_metric_table, penalty_table
+from saltus.engine.anneal import Settings, anneal, cost_of_a_basis
 from saltus.engine.blas import single_threaded_blas
-from saltus.engine.chain import Tuning
+from saltus.engine.chain import NEVER, Tuning
 from saltus.engine.design import Design
 from saltus.engine.result import AnnealResult
 from saltus.progress import ProgressLine
 from saltus.regressors.base import NetworkRegressor, check_data, check_inputs, seed_sequence
 from saltus.schedules import SCHEDULES, Schedule, resolve_schedule
+
+# A metric move factors the whole design anew, which takes as long as this many steps or so.
+STEPS_BETWEEN_METRIC_MOVES = 20
 
 
 class AnnealedRegressor(NetworkRegressor):
@@ -28,37 +31,50 @@ class AnnealedRegressor(NetworkRegressor):
 
     The model is a linear term plus k basis functions. k and the centres maximise
 
-        log pi(k, mu) = -N/2 sum_i ln RSS_i(mu) - P(k)
+        log pi(k, mu, rho) = -N/2 sum_i ln RSS_i(mu, rho) - P(k, rho)
 
-    over outputs i, which is minus an information criterion up to a constant. The search is the annealed
-    reversible-jump chain of Andrieu, de Freitas and Doucet (UAI 2000); the coefficients are least squares.
+    with the relevances rho of a learned metric, over outputs i, which is minus an information criterion up to a
+    constant. The search is the annealed reversible-jump chain of Andrieu, de Freitas and Doucet (UAI 2000), helped by
+    quasi-Newton steps where it starts and ends; the coefficients are least squares.
 
     Parameters
     ----------
-    basis : str or Radial, default="cubic"
+    basis : str or Radial, default="gaussian"
         "linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric", each of width 1,
         or a :class:`saltus.Radial` with a width of its own.
-    metric : {"standardized", "euclidean", "mahalanobis"} or array-like of shape (n_features, n_features), \
-            default="standardized"
-        How distance to a centre is measured: each input in units of its standard deviation; in the inputs'
-        own units; by the inverse covariance of the inputs (its pseudo-inverse where singular); or by the given
-        positive semidefinite matrix M, r^2 = (x - mu)' M (x - mu).
-    criterion : {"bic", "mdl", "aic", "aicc", "hqc", "ebic"} or float, default="bic"
+    metric : {"learned", "standardized", "euclidean", "mahalanobis"} or array-like of shape (n_features, n_features), \
+            default="learned"
+        How distance to a centre is measured: each input in units of its standard deviation, times a relevance that is
+        found with the centres and is 0 for inputs that do not matter; without relevances; in the inputs' own units;
+        by the inverse covariance of the inputs (its pseudo-inverse where singular); or by the given positive
+        semidefinite matrix M, r^2 = (x - mu)' M (x - mu).
+    criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one basis function in P(k) = C k.
-    center_cost : {"paper", "full"}, default="paper"
-        How many parameters a centre counts for: 1, as in the paper, or one for each coordinate.
+    center_cost : {"full", "paper"}, default="full"
+        How many parameters a centre counts for: one for each coordinate along an input that is switched on, or 1, as
+        in the paper. Each relevance of a learned metric that is not 0 counts for 1.
     k_max : int or None, default=None
         The most basis functions. None: 50, or fewer where the columns of the design would outnumber half the
         distinct rows.
-    n_iter : int, default=50_000
-        Iterations of each chain.
+    n_iter : int or "auto", default="auto"
+        Iterations of each chain. "auto": in rounds of 50 000, each annealed from the best state of its chain, until
+        more than half of the chains agree on the best value to within 1, or rounds bring no improvement.
+    patience : int, default=1
+        With "auto", how many rounds without an improvement of 1 end the fit.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the best model so far.
     n_chains : int, default=4
-        Independent chains, of which the best state is taken.
-    schedule : {"geometric", "linear", "logarithmic", "constant"} or schedule, default="geometric"
-        How the temperature falls: a name, or an object such as ``saltus.Geometric(start=1, end=0.01)``.
-    acceptance : {"two-stage", "tempering"}, default="two-stage"
-        The paper's eq. (5), where the kernel for pi is the proposal of the annealed chain, or the kernel for
-        pi to the power 1/T.
+        Independent chains.
+    combine : {"average", "best"}, default="average"
+        Predict with the average of the chains' best networks, weighted by their posterior, or with the best of all.
+    schedule : {"auto", "geometric", "linear", "logarithmic", "constant"} or schedule, default="auto"
+        How the temperature falls: a name, or an object such as ``saltus.Geometric(start=1, end=0.01)``. "auto":
+        geometrically, from 1/2 to 1/80 of what one more basis function costs where the round starts.
+    acceptance : {"tempering", "two-stage"}, default="tempering"
+        The kernel for pi to the power 1/T, or the paper's eq. (5), where the kernel for pi is the proposal of the
+        annealed chain.
+    polish : bool, default=True
+        Whether to end with quasi-Newton steps on centres and relevances, and the elimination of what is not needed.
     split_scale : float, default=0.1
         How far apart a split moves two centres, at most, on each input: twice this share of the box.
     walk_scale : float, default=0.1
@@ -66,8 +82,9 @@ class AnnealedRegressor(NetworkRegressor):
         are mixed in.
     box_margin : float, default=0.1
         Centres live in the range of the data, widened on each side by this share of it.
-    init : {"random", "empty"} or array-like of shape (k, n_features), default="random"
-        Where chains start: a random number of random centres, none, or the given ones.
+    init : {"descent", "random", "empty"} or array-like of shape (k, n_features), default="descent"
+        Where chains start: 20 random centres, taken downhill by quasi-Newton steps and thinned out; a random number of
+        random centres; none; or the given ones.
     random_state : int, RandomState instance or None, default=None
         Seeds the chains. The result does not depend on n_jobs.
     n_jobs : int or None, default=None
@@ -86,6 +103,11 @@ class AnnealedRegressor(NetworkRegressor):
         The linear term; 0 for a feature that depends on others and was left out.
     basis_coef_ : ndarray of shape (k,) or (n_outputs, k)
         The coefficient of each basis function phi(r / width).
+    relevance_ : ndarray of shape (n_features,)
+        The relevance of each input in the basis functions, in units of one over its standard deviation; exactly 0 for
+        an input that is switched off, which the linear term may still use. Only with metric="learned".
+    weights_ : ndarray of shape (n_chains,)
+        The weight of each chain's best network in predictions. The attributes above and below describe the best one.
     metric_ : ndarray of shape (n_features, n_features)
         The matrix M of r^2 = (x - mu)' M (x - mu).
     noise_variance_ : float or ndarray of shape (n_outputs,)
@@ -120,26 +142,36 @@ class AnnealedRegressor(NetworkRegressor):
         **NetworkRegressor._parameter_constraints,
         "criterion": [StrOptions(set(CRITERIA)), Interval(Real, 0, None, closed="left")],
         "center_cost": [StrOptions({"paper", "full"})],
-        "schedule": [StrOptions(set(SCHEDULES)), HasMethods(["temperature"])],
+        "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "schedule": [StrOptions({"auto", *SCHEDULES}), HasMethods(["temperature"])],
+        "init": [StrOptions({"descent", "random", "empty"}), "array-like"],
+        "polish": ["boolean"],
+        "combine": [StrOptions({"best", "average"})],
         "acceptance": [StrOptions({"two-stage", "tempering"})],
     }
 
     def __init__(
         self,
-        basis: str | Radial = "cubic",
+        basis: str | Radial = "gaussian",
         *,
-        metric: str | ArrayLike = "standardized",
-        criterion: str | float = "bic",
-        center_cost: str = "paper",
+        metric: str | ArrayLike = "learned",
+        criterion: str | float = "aicc",
+        center_cost: str = "full",
         k_max: int | None = None,
-        n_iter: int = 50_000,
+        n_iter: int | str = "auto",
+        patience: int = 1,
+        max_time: float | None = None,
         n_chains: int = 4,
-        schedule: str | Schedule = "geometric",
-        acceptance: str = "two-stage",
+        combine: str = "average",
+        schedule: str | Schedule = "auto",
+        acceptance: str = "tempering",
+        polish: bool = True,
         split_scale: float = 0.1,
         walk_scale: float = 0.1,
         box_margin: float = 0.1,
-        init: str | ArrayLike = "random",
+        init: str | ArrayLike = "descent",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -150,9 +182,13 @@ class AnnealedRegressor(NetworkRegressor):
         self.center_cost = center_cost
         self.k_max = k_max
         self.n_iter = n_iter
+        self.patience = patience
+        self.max_time = max_time
         self.n_chains = n_chains
+        self.combine = combine
         self.schedule = schedule
         self.acceptance = acceptance
+        self.polish = polish
         self.split_scale = split_scale
         self.walk_scale = walk_scale
         self.box_margin = box_margin
@@ -185,7 +221,7 @@ class AnnealedRegressor(NetworkRegressor):
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Predict with the best network.
+        """Predict with the best network, or the average of the chains' best, as `combine` says.
 
         Parameters
         ----------
@@ -196,7 +232,11 @@ class AnnealedRegressor(NetworkRegressor):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
-        return self._squeeze(self._network.predict(check_inputs(self, X)))
+        inputs = check_inputs(self, X)
+        predictions = [
+            weight * network.predict(inputs) for weight, network in zip(self.weights_, self._networks, strict=True)
+        ]
+        return self._squeeze(np.sum(predictions, axis=0))
 
     def staged_predict(self, X: ArrayLike, chain: int = 0) -> Iterator[tuple[int, Floats]]:
         """Predict with the networks that a chain passed through.
@@ -221,17 +261,29 @@ class AnnealedRegressor(NetworkRegressor):
             yield snapshot.iteration, self._squeeze(snapshot.network.predict(inputs))
 
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
-        return penalty_table(self.criterion, counts, k_max, full_cost=self.center_cost == "full")
+        table = learned_metric_table if self._learns_metric else penalty_table
+        return table(self.criterion, counts, k_max, full_cost=self.center_cost == "full")
 
     def _anneal(self, design: Design) -> AnnealResult:
         seeds = seed_sequence(self.random_state).spawn(self.n_chains)
         settings = Settings(
-            n_iter=int(self.n_iter),
-            schedule=resolve_schedule(self.schedule),
-            tuning=Tuning(float(self.split_scale), float(self.walk_scale), self.acceptance == "two-stage"),
+            n_iter=None if isinstance(self.n_iter, str) else int(self.n_iter),
+            schedule=None
+            if isinstance(self.schedule, str) and self.schedule == "auto"
+            else resolve_schedule(self.schedule),
+            tuning=Tuning(
+                float(self.split_scale),
+                float(self.walk_scale),
+                self.acceptance == "two-stage",
+                STEPS_BETWEEN_METRIC_MOVES if design.learns_metric else NEVER,
+            ),
             start=self._starting_centers(design),
+            descend=isinstance(self.init, str) and self.init == "descent",
+            polish=bool(self.polish),
+            patience=int(self.patience),
+            max_seconds=None if self.max_time is None else float(self.max_time),
         )
-        progress = ProgressLine(self.n_chains, self.n_iter) if self.verbose else None
+        progress = ProgressLine(self.n_chains, settings.n_iter) if self.verbose else None
         try:
             return anneal(seeds, design, settings, n_jobs=self.n_jobs, listener=progress)
         finally:
@@ -242,8 +294,12 @@ class AnnealedRegressor(NetworkRegressor):
         best = result.chains[result.best_chain].best
         network = best.network
         n_total = design.target.n_total
-        self._network = network
+        self.weights_ = chain_weights(result, design, self.combine)
+        self._networks = tuple(chain.best.network for chain in result.chains)
         self._single_output = single_output
+        if design.learns_metric:
+            self.relevance_ = np.zeros(self.n_features_in_)
+            self.relevance_[design.box.varies] = best.relevance
         self.n_bases_ = best.n_bases
         self.centers_ = network.centers
         self.intercept_ = self._squeeze_outputs(network.intercept)
@@ -255,3 +311,17 @@ class AnnealedRegressor(NetworkRegressor):
         self.criterion_value_ = criterion_value(best.log_posterior, n_total, best.rss.size)
         self.n_iter_ = result.chains[result.best_chain].n_iter
         self.result_ = result
+
+
+def chain_weights(result: AnnealResult, design: Design, combine: str) -> Floats:
+    """Weigh the best networks of the chains: all on the best, or by their posterior at a temperature.
+
+    At that temperature a chain behind by what one basis function costs counts e times less. At 1 the best chain would
+    outweigh all others by an accident of where its search ended.
+    """
+    values = np.array([chain.best.log_posterior for chain in result.chains])
+    if combine == "best":
+        return (np.arange(len(values)) == result.best_chain).astype(np.float64)
+    best = result.chains[result.best_chain].best
+    weights: Floats = np.exp((values - values.max()) / cost_of_a_basis(design, best.n_bases, best.relevance))
+    return weights / weights.sum()

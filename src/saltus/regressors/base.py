@@ -76,6 +76,10 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
         raise NotImplementedError
 
+    @property
+    def _learns_metric(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "learned"
+
     def _make_design(self, data: TrainingData) -> Design:
         X, Y, weight = data.X, data.Y, data.weight
         n_features = X.shape[1]
@@ -113,7 +117,7 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _starting_centers(self, design: Design) -> Floats | None:
         if isinstance(self.init, str):
-            return None if self.init == "random" else np.empty((0, design.target.to_metric.shape[1]))
+            return np.empty((0, design.target.to_metric.shape[1])) if self.init == "empty" else None
         centers = np.asarray(self.init, dtype=np.float64)
         if centers.ndim != 2 or centers.shape[1] != self.n_features_in_:
             raise ValueError(

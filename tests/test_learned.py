@@ -1,0 +1,155 @@
+"""A learned metric, and the search that finds it."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+
+from saltus import AnnealedRegressor, Geometric
+from saltus.datasets import make_robot_arm
+from saltus.engine.anneal import ITERATIONS_A_ROUND
+from tests.reference import design_matrix, least_squares_rss
+
+QUICK = {"n_iter": 5000, "n_chains": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    X, y = make_friedman1(300, n_features=8, noise=1.0, random_state=0)
+    return X, y, AnnealedRegressor(**QUICK).fit(X, y)
+
+
+def test_inputs_that_do_not_matter_are_switched_off(friedman):
+    _, _, model = friedman
+    assert (model.relevance_[:3] > 0).all()
+    np.testing.assert_array_equal(model.relevance_[5:], 0.0)
+    X_new, truth = make_friedman1(1000, n_features=8, noise=0.0, random_state=1)
+    assert np.sqrt(((model.predict(X_new) - truth) ** 2).mean()) < 0.6
+
+
+@pytest.mark.parametrize("basis", ["gaussian", "cubic"])
+@pytest.mark.parametrize("center_cost", ["full", "paper"])
+def test_the_attributes_are_the_model_and_its_criterion(friedman, basis, center_cost):
+    X, y, _ = friedman
+    model = AnnealedRegressor(basis, criterion="bic", center_cost=center_cost, combine="best", **QUICK).fit(X, y)
+    np.testing.assert_allclose(model.metric_, np.diag((model.relevance_ / X.std(axis=0)) ** 2), rtol=1e-9)
+    D = design_matrix(X, model.centers_, basis, model.metric_)
+    coefficients = np.concatenate([[model.intercept_], model.linear_coef_, model.basis_coef_])
+    np.testing.assert_allclose(D @ coefficients, model.predict(X), atol=1e-6)
+    n_active = (model.relevance_ > 0).sum()
+    of_a_center = n_active if center_cost == "full" else 1
+    penalty = 0.5 * np.log(300) * ((1 + of_a_center) * model.n_bases_ + n_active)
+    expected = -150 * np.log(least_squares_rss(D, y)[0]) - penalty
+    assert model.log_posterior_ == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_average_is_weighted_by_the_posterior(friedman):
+    X, _, model = friedman
+    assert model.weights_.sum() == pytest.approx(1)
+    values = [chain.best.log_posterior for chain in model.result_.chains]
+    assert np.argsort(model.weights_).tolist() == np.argsort(values).tolist()
+    networks = [chain.best.network for chain in model.result_.chains]
+    expected = sum(w * n.predict(X)[:, 0] for w, n in zip(model.weights_, networks, strict=True))
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
+    best = clone(model).set_params(combine="best").fit(X, friedman[1])
+    np.testing.assert_array_equal(best.predict(X), networks[model.result_.best_chain].predict(X)[:, 0])
+
+
+@pytest.mark.parametrize("scale", [1e-3, 7.0, 1e3])
+def test_units_of_any_input_change_nothing(scale):
+    X, y = make_friedman1(200, n_features=6, noise=1.0, random_state=2)
+    new = make_friedman1(50, n_features=6, random_state=3)[0]
+    model = AnnealedRegressor(**QUICK).fit(X, y)
+    for i in range(6):
+        factor = np.where(np.arange(6) == i, scale, 1.0)
+        other = clone(model).fit(X * factor, y)
+        assert np.abs(other.predict(new * factor) - model.predict(new)).max() < 1e-3 * y.std()
+
+
+def test_polish_only_improves():
+    X, Y = make_robot_arm(150, random_state=0)
+    options = {"init": "random", "schedule": Geometric(2, 0.1), **QUICK}
+    rough = AnnealedRegressor("cubic", metric="euclidean", polish=False, **options).fit(X, Y)
+    polished = AnnealedRegressor("cubic", metric="euclidean", polish=True, **options).fit(X, Y)
+    for before, after in zip(rough.result_.chains, polished.result_.chains, strict=True):
+        assert after.best.log_posterior > before.best.log_posterior
+
+
+def test_auto_stops_and_says_why():
+    X, Y = make_robot_arm(120, random_state=0)
+    model = AnnealedRegressor(random_state=0, n_jobs=2).fit(X, Y)
+    assert model.n_iter_ % ITERATIONS_A_ROUND == 0
+    assert model.n_iter_ >= 2 * ITERATIONS_A_ROUND
+    assert model.result_.status.startswith(("Stopped when 1 round brought no improvement", "Stopped when "))
+    values = [chain.best.log_posterior for chain in model.result_.chains]
+    for chain in model.result_.chains:
+        assert chain.n_iter == model.n_iter_
+        assert (np.diff(chain.trace.iteration) > 0).all()
+        assert chain.trace.iteration[-1] <= chain.n_iter
+        assert sum(chain.moves[name].chosen for name in ("birth", "death", "split", "merge", "update")) == chain.n_iter
+        assert chain.moves["stretch"].chosen + chain.moves["switch"].chosen == chain.n_iter // 20
+        assert max(chain.best_by_n_bases.values()) == pytest.approx(chain.best.log_posterior, abs=1e-6)
+    assert model.log_posterior_ == max(values)
+
+
+def test_max_time_ends_a_fit_with_a_model():
+    X, Y = make_robot_arm(300, random_state=0)
+    model = AnnealedRegressor(max_time=0.5, patience=10**6, n_chains=2, random_state=0).fit(X, Y)
+    assert model.result_.status.startswith("Stopped by max_time after 0.5 s")
+    assert model.score(X, Y) > 0.9
+    one = AnnealedRegressor(max_time=0.2, n_iter=10**9, n_chains=1, random_state=0).fit(X, Y)
+    assert one.n_iter_ < 10**9
+    assert one.result_.status.startswith("Stopped by max_time")
+
+
+def test_a_chain_far_behind_starts_again(monkeypatch):
+    X, y = make_friedman1(150, n_features=5, noise=0.5, random_state=0)
+    monkeypatch.setattr("saltus.engine.anneal.ITERATIONS_A_ROUND", 500)
+    monkeypatch.setattr("saltus.engine.anneal.BEHIND", 0.0)
+    model = AnnealedRegressor(patience=3, random_state=0, n_chains=3).fit(X, y)
+    assert model.score(X, y) > 0.9
+    for chain in model.result_.chains:
+        assert max(chain.best_by_n_bases.values()) == pytest.approx(chain.best.log_posterior, abs=1e-6)
+
+
+def test_the_same_seed_gives_the_same_bits_whatever_n_jobs():
+    X, y = make_friedman1(120, n_features=5, noise=0.5, random_state=0)
+    one = AnnealedRegressor(**QUICK, n_jobs=1).fit(X, y)
+    other = AnnealedRegressor(**QUICK, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    np.testing.assert_array_equal(one.relevance_, other.relevance_)
+
+
+NASTY = {
+    "constant y": lambda rng: (rng.random((30, 2)), np.full(30, 3.0)),
+    "a constant input": lambda rng: (np.column_stack([rng.random(30), np.ones(30)]), rng.random(30)),
+    "an input twice": lambda rng: (np.repeat(rng.random((40, 1)), 2, axis=1), rng.random(40)),
+    "five rows": lambda rng: (rng.random((5, 2)), rng.random(5)),
+    "more inputs than rows": lambda rng: (rng.random((10, 20)), rng.random(10)),
+    "two values": lambda rng: (rng.integers(0, 2, (50, 3)).astype(float), rng.random(50)),
+    "an exact function": lambda rng: ((x := rng.random((60, 2))), np.exp(-((x - 0.5) ** 2).sum(axis=1) * 3)),
+    "a wild row": lambda rng: (np.vstack([rng.random((50, 2)), [[1e6, 0.0]]]), rng.random(51)),
+    "heavy tails": lambda rng: (rng.standard_cauchy((100, 2)), rng.standard_cauchy(100)),
+}
+
+
+@pytest.mark.parametrize("basis", ["gaussian", "cubic", "thin_plate"])
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.filterwarnings("ignore::saltus.regressors.DependentFeaturesWarning", "error::RuntimeWarning")
+def test_nasty_data(name, basis):
+    X, y = NASTY[name](np.random.default_rng(0))
+    model = AnnealedRegressor(basis, n_iter=2000, n_chains=2, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(model.log_posterior_)
+    if name == "an exact function":
+        assert model.score(X, y) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("combine", "mean"), ("n_iter", "many"), ("max_time", 0), ("patience", 0), ("polish", "yes"), ("metric", "l1")],
+)
+def test_options(option, value):
+    X, y = make_friedman1(30, random_state=0)
+    with pytest.raises(ValueError, match=f"The '{option}' parameter of AnnealedRegressor must be .* Got"):
+        AnnealedRegressor(**{option: value}).fit(X, y)
