@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from saltus import AnnealedRegressor, BayesianRegressor, Constant, Radial
-from saltus.demo import generate, read_csv
+from saltus.demo import PAPER_OPTIONS, generate, read_csv
 from saltus.plots import summed_mse
 
 A, B = slice(200, 400), slice(400, 600)
@@ -53,7 +53,10 @@ def main() -> None:
                 errors = [summed_mse(Y[part], model.predict(X[part])) for part in (A, B)]
                 low, high = model.predict_interval(X[200:], 0.9)
                 covered = ((low <= Y[200:]) & (Y[200:] <= high)).mean()
-                annealed = AnnealedRegressor(basis, criterion="mdl", n_iter=n_iter, random_state=seed, n_jobs=-1)
+                annealed = AnnealedRegressor(
+                    **{**PAPER_OPTIONS, "basis": basis, "criterion": "mdl", "n_iter": n_iter, "n_jobs": -1},
+                    random_state=seed,
+                )
                 networks = [chain.best.network for chain in annealed.fit(*train).result_.chains]
                 single = [np.median([summed_mse(Y[part], net.predict(X[part])) for net in networks]) for part in (A, B)]
                 mean_k = np.mean(np.concatenate([chain.draws.n_bases for chain in model.chains_]))
@@ -75,7 +78,9 @@ def main() -> None:
         )
         for schedule in ("geometric", Constant(1.0)):
             annealed = AnnealedRegressor(
-                k_max=k_max, criterion=0, schedule=schedule, n_iter=n_iter, n_chains=1, random_state=0
+                **{**PAPER_OPTIONS, "criterion": 0, "schedule": schedule, "n_iter": n_iter, "k_max": k_max},
+                n_chains=1,
+                random_state=0,
             )
             seconds = min(fit_seconds(annealed, *train) for _ in range(3))
             chain = annealed.result_.chains[0]

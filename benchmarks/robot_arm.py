@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from saltus import AnnealedRegressor
-from saltus.demo import generate, read_csv
+from saltus.demo import PAPER_OPTIONS, generate, read_csv
 from saltus.plots import summed_mse
 
 
@@ -33,9 +33,11 @@ def main() -> None:
         for seed in range(options.seeds):
             began = perf_counter()
             model = AnnealedRegressor(
-                basis="cubic", metric="euclidean", criterion=options.criterion, n_iter=n_iter, n_chains=8,
-                random_state=seed, n_jobs=-1,
-            ).fit(X[:200], Y[:200])  # fmt: skip
+                **{**PAPER_OPTIONS, "metric": "euclidean", "criterion": options.criterion, "n_iter": n_iter},
+                n_chains=8,
+                random_state=seed,
+                n_jobs=-1,
+            ).fit(X[:200], Y[:200])
             seconds = perf_counter() - began
             values = [chain.best.log_posterior for chain in model.result_.chains]
             errors = [summed_mse(Y[part], model.predict(X[part])) for part in (slice(200, 400), slice(400, 600))]

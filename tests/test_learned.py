@@ -44,15 +44,25 @@ def test_the_attributes_are_the_model_and_its_criterion(friedman, basis, center_
 
 
 def test_the_average_is_weighted_by_the_posterior(friedman):
-    X, _, model = friedman
+    X, y, model = friedman
     assert model.weights_.sum() == pytest.approx(1)
-    values = [chain.best.log_posterior for chain in model.result_.chains]
-    assert np.argsort(model.weights_).tolist() == np.argsort(values).tolist()
-    networks = [chain.best.network for chain in model.result_.chains]
-    expected = sum(w * n.predict(X)[:, 0] for w, n in zip(model.weights_, networks, strict=True))
+    found = {
+        round(optimum.log_posterior, 6): optimum.network
+        for chain in model.result_.chains
+        for optimum in (chain.best, *chain.local_optima)
+    }
+    assert len(found) == len(model.networks_) >= 2
+    values = np.array(list(found))
+    # AICc of one more basis function, which has a coefficient and a coordinate along each of the a inputs that are on.
+    a, k = (model.relevance_ > 0).sum(), model.n_bases_
+    costs = [n_parameters * 300 / (300 - n_parameters - 1) for n_parameters in 10 + a + (1 + a) * np.array([k, k + 1])]
+    weights = np.exp((values - values.max()) / (2 * np.diff(costs)[0]))
+    np.testing.assert_allclose(model.weights_, weights / weights.sum(), rtol=1e-6)
+    expected = sum(w * n.predict(X)[:, 0] for w, n in zip(model.weights_, found.values(), strict=True))
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
-    best = clone(model).set_params(combine="best").fit(X, friedman[1])
-    np.testing.assert_array_equal(best.predict(X), networks[model.result_.best_chain].predict(X)[:, 0])
+    best = clone(model).set_params(combine="best").fit(X, y)
+    network = model.result_.chains[model.result_.best_chain].best.network
+    np.testing.assert_array_equal(best.predict(X), network.predict(X)[:, 0])
 
 
 @pytest.mark.parametrize("scale", [1e-3, 7.0, 1e3])

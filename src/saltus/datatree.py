@@ -30,6 +30,9 @@ def make_datatree(
         raise ImportError("to_datatree needs xarray. Install it with: pip install 'saltus[xarray]'.") from error
     n_most = max(int(draws.n_bases.max()) for draws in chains)
     centers = np.array([pad_centers(draws, box, n_most) for draws in chains])
+    relevance = np.zeros((*centers.shape[:2], len(box.width)))
+    if chains[0].relevance.shape[1] == box.varies.sum():
+        relevance[:, :, box.varies] = [draws.relevance for draws in chains]
     coordinates = {
         "chain": np.arange(len(chains)),
         "draw": np.arange(len(chains[0])),
@@ -48,6 +51,7 @@ def make_datatree(
             "sigma_squared": of_output("sigma_squared", outputs.scale**2),
             "delta_squared": of_output("delta_squared", np.ones(1)),
             "rate": (("chain", "draw"), np.array([draws.rate for draws in chains])),
+            "relevance": (("chain", "draw", "feature"), relevance),
             "centers": (("chain", "draw", "center", "feature"), centers),
             "center_exists": (("chain", "draw", "center"), ~np.isnan(centers).any(axis=-1)),
         },

@@ -14,6 +14,7 @@ from saltus.bases import Radial
 from saltus.engine.anneal import place_centers
 from saltus.engine.chain import Tuning, start_record, start_state
 from saltus.engine.design import Box, FixedPart, make_design
+from saltus.engine.factor import refactor
 from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
 
 K_MAX, N_ROWS = 4, 20
@@ -21,7 +22,7 @@ PRIOR = Prior(v0=8.0, g0=6.0, a=4.0, b=6.0, e1=1.5, e2=1.0)
 STEPS = 10  # moves between fresh data, with Gibbs after every fifth
 
 
-def make_model(d, c):
+def make_model(d, c, learned=False):
     X = np.random.default_rng(10 * d + c).random((N_ROWS, d))
     weight = np.ones(N_ROWS)
     box = Box.around(X, 0.1)
@@ -32,33 +33,51 @@ def make_model(d, c):
         weight,
         box=box,
         fixed=fixed,
-        basis=Radial("gaussian", width=0.1 * d),
-        metric="euclidean",
-        penalty=np.zeros(K_MAX + 1),
+        # r has no scale of its own, so that no relevance makes columns depend on each other.
+        basis=Radial("linear") if learned else Radial("gaussian", width=0.1 * d),
+        metric="learned" if learned else "euclidean",
+        penalty=np.zeros((K_MAX + 1, d + 1) if learned else K_MAX + 1),
     )
 
 
-def design_matrix(design, centers):
-    return np.hstack([design.fixed.Q @ design.fixed.R, design.columns(centers)])
+def design_matrix(design, centers, relevance=None):
+    return np.hstack([design.fixed.Q @ design.fixed.R, design.columns(centers, relevance)])
 
 
-def draw_from_prior(rng, d, c, m_fixed):
-    rate = rng.gamma(0.5 + PRIOR.e1) / PRIOR.e2
-    weights = np.array([rate**k / factorial(k) for k in range(K_MAX + 1)])
-    k = rng.choice(K_MAX + 1, p=weights / weights.sum())
+def draw_relevance(rng, d):
+    return np.where(rng.random(d) < 0.5, np.exp(rng.uniform(-1, 1, d) * np.log(100.0)), 0.0)
+
+
+def draw_from_prior(rng, d, c, m_fixed, learned=False):
+    """Draw from the joint prior; under a learned metric, but for basis functions that no input enters."""
+    relevance = np.ones(d)
+    while True:
+        rate, k = draw_size(rng)
+        if learned:
+            relevance = draw_relevance(rng, d)
+        if k == 0 or relevance.any():
+            break
     centers = rng.random((k, d))
     delta_squared = PRIOR.b / rng.gamma(PRIOR.a, size=c)
     sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
     scale = np.sqrt(sigma_squared * delta_squared)
     alpha = scale[:, None] * rng.standard_normal((c, m_fixed + k))
-    return rate, centers, delta_squared, sigma_squared, alpha
+    return rate, centers, delta_squared, sigma_squared, alpha, relevance
 
 
-def statistics(rate, centers, delta_squared, sigma_squared, alpha):
+def draw_size(rng):
+    rate = rng.gamma(0.5 + PRIOR.e1) / PRIOR.e2
+    weights = np.array([rate**k / factorial(k) for k in range(K_MAX + 1)])
+    return rate, rng.choice(K_MAX + 1, p=weights / weights.sum())
+
+
+def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
     k = len(centers)
     spread = (alpha**2).mean(axis=1) / (sigma_squared * delta_squared)
+    logs = np.log(relevance[relevance > 0])
     return np.concatenate(
         [
+            [len(logs), len(logs) * k, logs.sum(), (logs**2).sum()],
             [k, k**2, k == 0, k == K_MAX, np.log(rate), k * np.log(rate), (centers[:, 0] < 0.5).sum()],
             np.log(delta_squared),
             np.log(sigma_squared),
@@ -71,11 +90,12 @@ def statistics(rate, centers, delta_squared, sigma_squared, alpha):
     )
 
 
-def run_chain(rng, d, c, n_rounds):
+def run_chain(rng, d, c, n_rounds, learned):
     """Average the statistics over a chain on parameters and data."""
-    design = make_model(d, c)
+    design = make_model(d, c, learned)
     m_fixed = design.target.m_fixed
-    rate, centers, delta_squared, sigma_squared, alpha = draw_from_prior(rng, d, c, m_fixed)
+    rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(rng, d, c, m_fixed, learned)
+    tuning = Tuning(0.15, 0.2, True, *([3] if learned else []))
     state = start_state(design.target, design.fixed.Q, design.Y)
     hierarchy = start_hierarchy(state, design.fixed.R, delta_squared, rate)
     record = start_record(state, 1)
@@ -83,16 +103,17 @@ def run_chain(rng, d, c, n_rounds):
     hierarchy.alpha[:, : alpha.shape[1]] = alpha
     state.centers[: len(centers)] = centers
     state.k[0] = len(centers)
+    state.relevance[:] = relevance
     seen = []
     for r in range(n_rounds):
         k = state.k[0]
         centers = state.centers[:k].copy()
-        mean = design_matrix(design, centers)[:N_ROWS] @ hierarchy.alpha[:, : m_fixed + k].T
+        mean = design_matrix(design, centers, state.relevance)[:N_ROWS] @ hierarchy.alpha[:, : m_fixed + k].T
         design.Y[:N_ROWS] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((N_ROWS, c))
         place_centers(design, state, centers)
-        run_sample_block(
-            rng, design.target, PRIOR, Tuning(0.15, 0.2, True), state, hierarchy, record, STEPS, STEPS * r, STEPS // 2
-        )
+        if learned:  # which keeps a factor of the linear term, residuals included
+            refactor(design.target.linear, design.fixed.Q, design.Y, np.empty((len(design.Y), 0), order="F"))
+        run_sample_block(rng, design.target, PRIOR, tuning, state, hierarchy, record, STEPS, STEPS * r, STEPS // 2)
         k = state.k[0]
         seen.append(
             statistics(
@@ -101,25 +122,29 @@ def run_chain(rng, d, c, n_rounds):
                 hierarchy.ridge.delta_squared,
                 hierarchy.sigma_squared,
                 hierarchy.alpha[:, : m_fixed + k],
+                state.relevance,
             )
         )
-    assert (record.counts[:5, 2] > 0).all(), "every move must have been accepted"
+    n_moves = 7 if learned else 5
+    assert (record.counts[:n_moves, 2] > 0).all(), "every move must have been accepted"
     return np.mean(seen, axis=0)
 
 
-def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0):
+def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False):
     """Student's t of each statistic: chains against independent draws of the prior."""
     rng = np.random.default_rng([seed, d, c])
     m_fixed = 1 + d
-    exact = np.array([statistics(*draw_from_prior(rng, d, c, m_fixed)) for _ in range(n_prior)])
+    exact = np.array([statistics(*draw_from_prior(rng, d, c, m_fixed, learned)) for _ in range(n_prior)])
     chains = np.array(
         [
-            run_chain(np.random.default_rng(child), d, c, n_rounds)
+            run_chain(np.random.default_rng(child), d, c, n_rounds, learned)
             for child in np.random.SeedSequence([seed, d, c, 1]).spawn(n_chains)
         ]
     )
     error = np.sqrt(chains.var(axis=0, ddof=1) / n_chains + exact.var(axis=0) / n_prior)
-    return (chains.mean(axis=0) - exact.mean(axis=0)) / error
+    # A statistic that never changes, such as the number of inputs of a given metric, must be right.
+    difference = chains.mean(axis=0) - exact.mean(axis=0)
+    return np.where(error > 0, difference / np.where(error > 0, error, 1.0), np.where(difference == 0, 0.0, np.inf))
 
 
 if __name__ == "__main__":

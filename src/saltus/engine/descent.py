@@ -44,7 +44,7 @@ MOST_ROWS = 20_000
 
 # Descents see the data rounded to this: far below any noise, and far above the last digits, in which data in other
 # units differ. So units do not decide which way a search turns.
-ROUNDING = 2.0**-32
+ROUNDING = 2.0**-26
 
 
 def rounded(values: Floats) -> Floats:

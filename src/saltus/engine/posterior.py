@@ -1,7 +1,7 @@
 """The sampling driver: chains of the full posterior, and what is kept of them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,9 +13,11 @@ from saltus.engine.anneal import (
     Listener,
     place_centers,
     place_independent_centers,
+    starting_relevance,
 )
 from saltus.engine.chain import Record, State, Tuning, start_record, start_state
 from saltus.engine.crew import Crew
+from saltus.engine.descent import Landscape
 from saltus.engine.design import Design
 from saltus.engine.network import Network, make_network
 from saltus.engine.result import MoveCount, count_moves
@@ -35,6 +37,7 @@ class SamplerSettings:
     tuning: Tuning
     prior: Prior
     start: Floats | None  # (k, d) in the unit cube, or None for a random start
+    start_penalty: Floats | None = None  # for a learned metric: under which chains descend to where they start
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Draw:
     """
 
     centers_unit: Floats  # (k, d_varying)
+    relevance: Floats  # (q,), of a learned metric; otherwise 1
     mean: Floats  # (m, c)
     K: Floats  # (c, m, m), upper triangular
     S: Floats  # (c,), g0 + y_i'P_i y_i
@@ -61,6 +65,7 @@ class Draws(Sequence[Draw]):
 
     n_bases: Ints  # (n,)
     centers_unit: Floats  # (sum of k, d_varying)
+    relevance: Floats  # (n, q)
     mean: Floats  # (sum of m, c)
     K: Floats  # (sum of c m^2,)
     S: Floats  # (n, c)
@@ -75,6 +80,7 @@ class Draws(Sequence[Draw]):
         return cls(
             n_bases=np.array([len(draw.centers_unit) for draw in draws]),
             centers_unit=np.concatenate([draw.centers_unit for draw in draws]),
+            relevance=np.array([draw.relevance for draw in draws]),
             mean=np.concatenate([draw.mean for draw in draws]),
             K=np.concatenate([draw.K.ravel() for draw in draws]),
             S=np.array([draw.S for draw in draws]),
@@ -96,6 +102,7 @@ class Draws(Sequence[Draw]):
         K_before = int(c * ((self.n_bases[:n] + m_fixed) ** 2).sum())
         return Draw(
             centers_unit=self.centers_unit[before : before + k],
+            relevance=self.relevance[n],
             mean=self.mean[m_before : m_before + m],
             K=self.K[K_before : K_before + c * m * m].reshape(c, m, m),
             S=self.S[n],
@@ -157,7 +164,7 @@ def run_posterior_chain(
     with crew.working():
         rng = np.random.default_rng(seed)
         state = start_state(design.target, design.fixed.Q, design.Y)
-        place_independent_centers(design, state, _starting_centers(rng, design, settings.start))
+        _place_start(rng, design, settings, state)
         # The ridge starts wide: the data, not a narrow guess, should say how large coefficients are.
         start_delta_squared = np.full(design.Y.shape[1], 100.0)
         hierarchy = start_hierarchy(state, design.fixed.R, start_delta_squared, rate=1.0 + float(state.k[0]))
@@ -173,12 +180,18 @@ def run_posterior_chain(
         return PosteriorChain(Draws.of(draws), count_moves(record.counts))
 
 
-def _starting_centers(rng: np.random.Generator, design: Design, start: Floats | None) -> Floats:
-    """Draw a random number of random centres (k, d) of the unit cube, unless a start is given."""
-    if start is not None:
-        return start
-    k = int(rng.integers(0, min(design.k_max, MOST_STARTING_CENTERS), endpoint=True))
-    return rng.random((k, design.target.to_metric.shape[1]))
+def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State) -> None:
+    """Put the state at the given centres, or at a random number of random ones; with a learned metric, downhill."""
+    most = min(design.k_max, MOST_STARTING_CENTERS)
+    k = most if design.learns_metric else int(rng.integers(0, most, endpoint=True))
+    centers = rng.random((k, design.target.to_metric.shape[1])) if settings.start is None else settings.start
+    state.relevance[:] = starting_relevance(design)
+    if settings.start_penalty is not None and len(centers) > 0:
+        landscape = replace(Landscape.of(design, rng), penalty=settings.start_penalty)
+        found = landscape.prune(landscape.place(centers, state.relevance.copy()))
+        centers = found.centers
+        state.relevance[:] = found.relevance
+    place_independent_centers(design, state, centers)
 
 
 def _run_stretches(
@@ -223,6 +236,7 @@ def _draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_
     K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
     return Draw(
         centers_unit=state.centers[:k].copy(),
+        relevance=state.relevance.copy(),
         mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
         K=K,
         S=prior.g0 + np.maximum(ridge.S, design.target.rss_floor),
@@ -235,4 +249,4 @@ def _draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_
 
 def network_of_draw(design: Design, draw: Draw) -> Network:
     """Build the network whose coefficients are the posterior mean given the centres of a draw."""
-    return make_network(design, draw.centers_unit, np.ones(len(design.target.to_metric)), draw.mean)
+    return make_network(design, draw.centers_unit, draw.relevance, draw.mean)

@@ -45,11 +45,12 @@ class Features:
         fixed = design.fixed
         return cls(design.box, design.basis, design.target.to_metric, fixed.means, fixed.spreads, fixed.kept)
 
-    def columns(self, X: Floats, centers_unit: Floats) -> Floats:
-        """Evaluate (N, m): the linear term, then the basis functions."""
+    def columns(self, X: Floats, centers_unit: Floats, relevance: Floats) -> Floats:
+        """Evaluate (N, m): the linear term, then the basis functions under relevances (q,)."""
         U = self.box.to_unit(X)
         linear = ((U - self.means) / self.spreads)[:, self.kept]
-        phi = self.basis.profile(squared_distances(U @ self.to_metric.T, centers_unit @ self.to_metric.T))
+        to_metric = relevance[:, None] * self.to_metric
+        phi = self.basis.profile(squared_distances(U @ to_metric.T, centers_unit @ to_metric.T))
         return np.hstack([np.ones((len(X), 1)), linear, phi])
 
 
@@ -135,7 +136,7 @@ class Predictive:
         shape = (len(self.draws), len(X), len(self.outputs.scale))
         mean, signal, noise = np.empty(shape), np.empty(shape), np.empty(shape)
         for j, draw in enumerate(self.draws):
-            D = self.features.columns(X, draw.centers_unit)
+            D = self.features.columns(X, draw.centers_unit, draw.relevance)
             mean[j] = D @ draw.mean
             for i, K in enumerate(draw.K):
                 half = D @ K
@@ -150,7 +151,7 @@ class Predictive:
         samples = np.empty((len(X), len(self.outputs.scale), n_samples))
         for s in range(n_samples):
             draw = self.draws[rng.integers(len(self.draws))]
-            D = self.features.columns(X, draw.centers_unit)
+            D = self.features.columns(X, draw.centers_unit, draw.relevance)
             for i, K in enumerate(draw.K):
                 sigma = np.sqrt(0.5 * draw.S[i] / rng.standard_gamma(0.5 * self.degrees))
                 alpha = draw.mean[:, i] + sigma * (K @ rng.standard_normal(len(K)))

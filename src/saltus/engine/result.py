@@ -82,6 +82,7 @@ class ChainResult:
     moves: dict[str, MoveCount]
     best: BestState
     best_by_n_bases: dict[int, float]  # the best log posterior seen with each number of basis functions
+    local_optima: tuple[BestState, ...]  # where it was polished, at the end of each round; or only the best
     snapshots: tuple[Snapshot, ...]
     n_iter: int
 
@@ -112,6 +113,7 @@ def join_rounds(before: ChainResult, after: ChainResult) -> ChainResult:
         best_by_n_bases={
             k: max(rounds.best_by_n_bases.get(k, -np.inf) for rounds in (before, after)) for k in sorted(sizes)
         },
+        local_optima=before.local_optima + after.local_optima,
         snapshots=before.snapshots + after.snapshots[1:],
         n_iter=n_before + after.n_iter,
     )

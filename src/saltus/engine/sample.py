@@ -20,11 +20,13 @@ from saltus.engine.chain import (
     Target,
     Tuning,
     draw_steps,
+    factor_anew,
     fill_columns,
     replace_centers,
     survey,
 )
-from saltus.engine.factor import commit, score
+from saltus.engine.factor import commit, copy_into, score
+from saltus.engine.moves import SWITCH, propose_metric
 from saltus.engine.ridge import (
     Ridge,
     commit_ridge,
@@ -163,6 +165,29 @@ def take_sample_step(
     return True
 
 
+@glue
+def take_sample_metric_step(
+    rng: np.random.Generator, target: Target, prior: Prior, state: State, hierarchy: Hierarchy, record: Record
+) -> None:
+    """Propose other relevances, and take them or not. Mutates state and hierarchy. O(N m^2)."""
+    ridge, k = hierarchy.ridge, state.k[0]
+    move, feasible, log_green = propose_metric(rng, state.relevance, state.proposed_relevance)
+    log_uniform = np.log(rng.random())
+    record.counts[move, CHOSEN] += 1
+    if feasible and (k > 0 or move == SWITCH):
+        record.counts[move, FEASIBLE] += 1
+        if factor_anew(target, state):
+            # The ridge of the proposal is made in place of the present one, and that made again if it stays.
+            before = log_joint(target, prior, hierarchy, k)
+            refresh_ridge(state.spare, ridge, target.m_fixed, k)
+            if log_uniform < log_joint(target, prior, hierarchy, k) - before + log_green:
+                record.counts[move, ACCEPTED] += 1
+                copy_into(state.spare, state.factor, target.m_fixed + k)
+                for i in range(state.relevance.size):
+                    state.relevance[i] = state.proposed_relevance[i]
+            refresh_ridge(state.factor, ridge, target.m_fixed, k)
+
+
 def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
     @entry_point
     def run_sample_block(
@@ -180,10 +205,13 @@ def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
         """Make n_steps steps, numbered from `first_iteration`; return the log density of the state they end in."""
         sources = digest  # noqa: F841  # a part of the cache's key
         refresh_ridge(state.factor, hierarchy.ridge, target.m_fixed, state.k[0])
+        between = tuning.steps_between_metric_moves
         n_done = 0
         while n_done < n_steps:
             until_gibbs = steps_between_gibbs - (first_iteration + n_done) % steps_between_gibbs
-            n_drawn = draw_steps(rng, target.to_metric, tuning, state, min(n_steps - n_done, until_gibbs))
+            until_metric = between - (first_iteration + n_done) % between
+            n_most = min(n_steps - n_done, until_gibbs, until_metric)
+            n_drawn = draw_steps(rng, target.to_metric, tuning, state, n_most)
             survey(target, state)
             changed = False
             number = 0
@@ -193,6 +221,8 @@ def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
                 n_done += 1
             if (first_iteration + n_done) % steps_between_gibbs == 0:
                 gibbs(rng, target, prior, state, hierarchy)
+            if (first_iteration + n_done) % between == 0:
+                take_sample_metric_step(rng, target, prior, state, hierarchy, record)
         return log_joint(target, prior, hierarchy, state.k[0])
 
     return run_sample_block

@@ -17,13 +17,17 @@ from saltus.engine.anneal import Settings, anneal, cost_of_a_basis
 from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import NEVER, Tuning
 from saltus.engine.design import Design
+from saltus.engine.network import Network
 from saltus.engine.result import AnnealResult
 from saltus.progress import ProgressLine
-from saltus.regressors.base import NetworkRegressor, check_data, check_inputs, seed_sequence
+from saltus.regressors.base import (
+    STEPS_BETWEEN_METRIC_MOVES,
+    NetworkRegressor,
+    check_data,
+    check_inputs,
+    seed_sequence,
+)
 from saltus.schedules import SCHEDULES, Schedule, resolve_schedule
-
-# A metric move factors the whole design anew, which takes as long as this many steps or so.
-STEPS_BETWEEN_METRIC_MOVES = 20
 
 
 class AnnealedRegressor(NetworkRegressor):
@@ -57,19 +61,20 @@ class AnnealedRegressor(NetworkRegressor):
         The most basis functions. None: 50, or fewer where the columns of the design would outnumber half the
         distinct rows.
     n_iter : int or "auto", default="auto"
-        Iterations of each chain. "auto": in rounds of 50 000, each annealed from the best state of its chain, until
+        Iterations of each chain. "auto": in rounds of 30 000, each annealed from the best state of its chain, until
         more than half of the chains agree on the best value to within 1, or rounds bring no improvement.
     patience : int, default=1
         With "auto", how many rounds without an improvement of 1 end the fit.
     max_time : float or None, default=None
         Seconds after which the fit ends with the best model so far.
-    n_chains : int, default=4
+    n_chains : int, default=6
         Independent chains.
     combine : {"average", "best"}, default="average"
-        Predict with the average of the chains' best networks, weighted by their posterior, or with the best of all.
+        Predict with the average of the networks that chains found, the best of each and those where rounds ended,
+        weighted by their posterior at a temperature of twice the cost of a basis function; or with the best of all.
     schedule : {"auto", "geometric", "linear", "logarithmic", "constant"} or schedule, default="auto"
         How the temperature falls: a name, or an object such as ``saltus.Geometric(start=1, end=0.01)``. "auto":
-        geometrically, from 1/2 to 1/80 of what one more basis function costs where the round starts.
+        geometrically, from 1/2, 1 or 2 times to 1/80 of what one more basis function costs where the round starts.
     acceptance : {"tempering", "two-stage"}, default="tempering"
         The kernel for pi to the power 1/T, or the paper's eq. (5), where the kernel for pi is the proposal of the
         annealed chain.
@@ -106,8 +111,10 @@ class AnnealedRegressor(NetworkRegressor):
     relevance_ : ndarray of shape (n_features,)
         The relevance of each input in the basis functions, in units of one over its standard deviation; exactly 0 for
         an input that is switched off, which the linear term may still use. Only with metric="learned".
-    weights_ : ndarray of shape (n_chains,)
-        The weight of each chain's best network in predictions. The attributes above and below describe the best one.
+    networks_ : tuple of Network
+        The networks that predict: the best, or all that are averaged. Other attributes describe the best.
+    weights_ : ndarray of shape (len(networks_),)
+        Their weights.
     metric_ : ndarray of shape (n_features, n_features)
         The matrix M of r^2 = (x - mu)' M (x - mu).
     noise_variance_ : float or ndarray of shape (n_outputs,)
@@ -163,7 +170,7 @@ class AnnealedRegressor(NetworkRegressor):
         n_iter: int | str = "auto",
         patience: int = 1,
         max_time: float | None = None,
-        n_chains: int = 4,
+        n_chains: int = 6,
         combine: str = "average",
         schedule: str | Schedule = "auto",
         acceptance: str = "tempering",
@@ -221,7 +228,7 @@ class AnnealedRegressor(NetworkRegressor):
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Predict with the best network, or the average of the chains' best, as `combine` says.
+        """Predict with the best network, or an average, as `combine` says.
 
         Parameters
         ----------
@@ -234,7 +241,7 @@ class AnnealedRegressor(NetworkRegressor):
         check_is_fitted(self)
         inputs = check_inputs(self, X)
         predictions = [
-            weight * network.predict(inputs) for weight, network in zip(self.weights_, self._networks, strict=True)
+            weight * network.predict(inputs) for weight, network in zip(self.weights_, self.networks_, strict=True)
         ]
         return self._squeeze(np.sum(predictions, axis=0))
 
@@ -294,8 +301,7 @@ class AnnealedRegressor(NetworkRegressor):
         best = result.chains[result.best_chain].best
         network = best.network
         n_total = design.target.n_total
-        self.weights_ = chain_weights(result, design, self.combine)
-        self._networks = tuple(chain.best.network for chain in result.chains)
+        self.networks_, self.weights_ = combine_networks(result, design, self.combine)
         self._single_output = single_output
         if design.learns_metric:
             self.relevance_ = np.zeros(self.n_features_in_)
@@ -313,15 +319,22 @@ class AnnealedRegressor(NetworkRegressor):
         self.result_ = result
 
 
-def chain_weights(result: AnnealResult, design: Design, combine: str) -> Floats:
-    """Weigh the best networks of the chains: all on the best, or by their posterior at a temperature.
+def combine_networks(result: AnnealResult, design: Design, combine: str) -> tuple[tuple[Network, ...], Floats]:
+    """Choose the networks that predict, and weigh them: the best, or all local optima by their posterior.
 
-    At that temperature a chain behind by what one basis function costs counts e times less. At 1 the best chain would
-    outweigh all others by an accident of where its search ended.
+    The posterior is taken at a temperature, at which a network behind by what two basis functions cost counts e times
+    less. At 1 the best would outweigh all others by an accident of where its search ended.
     """
-    values = np.array([chain.best.log_posterior for chain in result.chains])
-    if combine == "best":
-        return (np.arange(len(values)) == result.best_chain).astype(np.float64)
     best = result.chains[result.best_chain].best
-    weights: Floats = np.exp((values - values.max()) / cost_of_a_basis(design, best.n_bases, best.relevance))
-    return weights / weights.sum()
+    if combine == "best":
+        return (best.network,), np.ones(1)
+    # A chain that came back to where it was counts once.
+    found = {
+        round(optimum.log_posterior, 6): optimum
+        for chain in result.chains
+        for optimum in (chain.best, *chain.local_optima)
+    }
+    values = np.array(list(found))
+    temperature = 2.0 * cost_of_a_basis(design, best.n_bases, best.relevance)
+    weights: Floats = np.exp((values - values.max()) / temperature)
+    return tuple(optimum.network for optimum in found.values()), weights / weights.sum()

@@ -21,6 +21,9 @@ from saltus.metrics import METRICS, check_metric_matrix
 # The default k_max is this, or what keeps the design's columns at half the rows.
 DEFAULT_K_MAX = 50
 
+# A metric move factors the whole design anew, which takes as long as this many steps or so.
+STEPS_BETWEEN_METRIC_MOVES = 20
+
 # Squares and products of values within these bounds can be represented.
 SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
 

@@ -15,17 +15,23 @@ from sklearn.utils.validation import check_is_fitted
 import saltus
 from saltus._typing import Floats
 from saltus.bases import Radial
-from saltus.criteria import Counts
+from saltus.criteria import Counts, learned_metric_table
 from saltus.datatree import make_datatree
 from saltus.diagnostics import complaints, diagnose
 from saltus.engine.blas import single_threaded_blas
-from saltus.engine.chain import Tuning
+from saltus.engine.chain import NEVER, Tuning
 from saltus.engine.design import Design
 from saltus.engine.posterior import PosteriorChain, SamplerSettings, network_of_draw, sample_posterior
 from saltus.engine.predictive import Features, Predictive
 from saltus.engine.sample import Prior
 from saltus.progress import ProgressLine
-from saltus.regressors.base import NetworkRegressor, check_data, check_inputs, seed_sequence
+from saltus.regressors.base import (
+    STEPS_BETWEEN_METRIC_MOVES,
+    NetworkRegressor,
+    check_data,
+    check_inputs,
+    seed_sequence,
+)
 
 if TYPE_CHECKING:
     import xarray
@@ -40,7 +46,8 @@ class BayesianRegressor(NetworkRegressor):
     The hierarchical model of Andrieu, de Freitas and Doucet (Neural Computation, 2001), on standardised inputs and
     outputs: k has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; centres are uniform in the box of the
     data; the coefficients of output i are N(0, sigma_i^2 delta_i^2 I), with inverse-gamma priors on sigma_i^2 and
-    delta_i^2. Predictions average over sizes, centres and all of these.
+    delta_i^2. Under metric="learned" each input is in the metric with probability 1/2, with a relevance whose logarithm
+    is uniform between those of 0.01 and 100. Predictions average over sizes, centres and all of these.
 
     Parameters
     ----------
@@ -67,6 +74,9 @@ class BayesianRegressor(NetworkRegressor):
         The posterior probability of each number of basis functions.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         The posterior mean of the noise variance.
+    relevance_, inclusion_ : ndarray of shape (n_features,)
+        The posterior mean of the relevance of each input in the basis functions, and the posterior probability that it
+        is not 0. Only with metric="learned".
     map_estimate_ : Network
         The network of the draw with the highest joint density, its coefficients at their posterior mean.
     chains_ : tuple of PosteriorChain
@@ -266,7 +276,11 @@ class BayesianRegressor(NetworkRegressor):
         )
 
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
-        return np.zeros(k_max + 1)  # k has a prior instead
+        # k and the relevances have a prior instead; chains under a learned metric start from a descent under AICc.
+        if not self._learns_metric:
+            return np.zeros(k_max + 1)
+        self._start_penalty = learned_metric_table("aicc", counts, k_max)
+        return np.zeros_like(self._start_penalty)
 
     def _sample(self, design: Design) -> tuple[PosteriorChain, ...]:
         self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
@@ -274,7 +288,12 @@ class BayesianRegressor(NetworkRegressor):
             n_warmup=self.n_warmup_,
             n_draws=min(self.n_draws, self.n_iter),
             steps_between_draws=max(self.n_iter // self.n_draws, 1),
-            tuning=Tuning(float(self.split_scale), float(self.walk_scale), two_stage=True),
+            tuning=Tuning(
+                float(self.split_scale),
+                float(self.walk_scale),
+                two_stage=True,
+                steps_between_metric_moves=STEPS_BETWEEN_METRIC_MOVES if design.learns_metric else NEVER,
+            ),
             prior=Prior(
                 v0=float(self.noise_shape),
                 g0=float(self.noise_scale),
@@ -284,6 +303,7 @@ class BayesianRegressor(NetworkRegressor):
                 e2=float(self.rate_rate),
             ),
             start=self._starting_centers(design),
+            start_penalty=self._start_penalty if design.learns_metric else None,
         )
         n_total = self.n_warmup_ + settings.n_draws * settings.steps_between_draws
         progress = ProgressLine(self.n_chains, n_total) if self.verbose else None
@@ -305,6 +325,11 @@ class BayesianRegressor(NetworkRegressor):
         variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2
         self.noise_variance_ = self._squeeze_outputs(variance)
         self.map_estimate_ = network_of_draw(design, max(draws, key=lambda draw: draw.log_posterior))
+        if design.learns_metric:
+            relevance = np.concatenate([chain.draws.relevance for chain in chains])
+            self.relevance_, self.inclusion_ = np.zeros((2, self.n_features_in_))
+            self.relevance_[design.box.varies] = relevance.mean(axis=0)
+            self.inclusion_[design.box.varies] = (relevance > 0).mean(axis=0)
         self.chains_ = chains
         self.diagnostics_ = diagnose(self._scalars(chains, design))
         said = complaints(
@@ -323,7 +348,9 @@ class BayesianRegressor(NetworkRegressor):
         }
         points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
         features = self._predictive.features
-        values = np.array([[features.columns(points, d.centers_unit) @ d.mean for d in chain] for chain in draws])
+        values = np.array(
+            [[features.columns(points, d.centers_unit, d.relevance) @ d.mean for d in chain] for chain in draws]
+        )
         for i in range(design.Y.shape[1]):
             of = f" of output {i}" if design.Y.shape[1] > 1 else ""
             scalars[f"sigma^2{of}"] = np.array([chain.sigma_squared[:, i] for chain in draws])
