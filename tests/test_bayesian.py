@@ -269,3 +269,23 @@ def test_without_xarray_the_message_says_what_to_install(fitted, monkeypatch):
 def test_distribution_function_of_t(degrees):
     t = np.linspace(-30, 30, 2001)
     np.testing.assert_allclose(student_distribution(degrees, t), student.cdf(t, degrees), atol=1e-9)
+
+
+def test_a_learned_metric_finds_the_inputs_that_matter():
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 4)) * [1.0, 100.0, 1e-3, 1.0]
+    truth = np.sin(6 * X[:, 0]) + np.cos(5 * X[:, 1] / 100)
+    y = truth + 0.1 * rng.standard_normal(150)
+    model = BayesianRegressor("gaussian", metric="learned", n_iter=10_000, n_jobs=2, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.inclusion_[:2], 1.0)
+    assert (model.inclusion_[2:] < 0.7).all()
+    assert (model.relevance_[2:] < 0.1 * model.relevance_[:2].min()).all()
+    assert np.sqrt(((model.predict(X) - truth) ** 2).mean()) < 0.06
+    assert model.chains_[0].moves["stretch"].accepted > 0
+    tree = model.to_datatree()
+    np.testing.assert_allclose(tree["posterior"]["relevance"].mean(("chain", "draw")), model.relevance_)
+    network = model.map_estimate_
+    assert ((network.predict(X)[:, 0] - truth) ** 2).mean() < 0.01
+    given = clone(model).set_params(metric="standardized").fit(X, y)
+    assert not hasattr(given, "relevance_")
+    assert "relevance" not in given.to_datatree()["posterior"]

@@ -21,7 +21,13 @@ def pad_centers(draws: Draws, box: Box, n_most: int) -> Floats:
 
 
 def make_datatree(
-    chains: Sequence[Draws], box: Box, outputs: OutputScale, feature_names: Sequence[str], attributes: dict[str, str]
+    chains: Sequence[Draws],
+    box: Box,
+    outputs: OutputScale,
+    feature_names: Sequence[str],
+    attributes: dict[str, str],
+    *,
+    learns_metric: bool,
 ) -> "xarray.DataTree":
     """Build the groups `posterior` and `sample_stats`."""
     try:
@@ -30,9 +36,6 @@ def make_datatree(
         raise ImportError("to_datatree needs xarray. Install it with: pip install 'saltus[xarray]'.") from error
     n_most = max(int(draws.n_bases.max()) for draws in chains)
     centers = np.array([pad_centers(draws, box, n_most) for draws in chains])
-    relevance = np.zeros((*centers.shape[:2], len(box.width)))
-    if chains[0].relevance.shape[1] == box.varies.sum():
-        relevance[:, :, box.varies] = [draws.relevance for draws in chains]
     coordinates = {
         "chain": np.arange(len(chains)),
         "draw": np.arange(len(chains[0])),
@@ -51,13 +54,16 @@ def make_datatree(
             "sigma_squared": of_output("sigma_squared", outputs.scale**2),
             "delta_squared": of_output("delta_squared", np.ones(1)),
             "rate": (("chain", "draw"), np.array([draws.rate for draws in chains])),
-            "relevance": (("chain", "draw", "feature"), relevance),
             "centers": (("chain", "draw", "center", "feature"), centers),
             "center_exists": (("chain", "draw", "center"), ~np.isnan(centers).any(axis=-1)),
         },
         coords=coordinates,
         attrs=attributes,
     )
+    if learns_metric:
+        relevance = np.zeros((*centers.shape[:2], len(box.width)))
+        relevance[:, :, box.varies] = [draws.relevance for draws in chains]
+        posterior["relevance"] = (("chain", "draw", "feature"), relevance)
     log_posterior = np.array([draws.log_posterior for draws in chains])
     statistics = xarray.Dataset(
         {"lp": (("chain", "draw"), log_posterior)},

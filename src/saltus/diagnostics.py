@@ -73,7 +73,9 @@ def complaints(
     if k_max > 0:
         if any(d.name == "k" and np.isnan(d.rhat) for d in diagnostics):
             said.append("k never changed. Raise n_iter, or look whether one size is all that the data and k_max allow.")
-        never = [name for name in moves[0] if not any(chain[name].accepted for chain in moves)]
+        # No input is ever switched where all of them are needed.
+        names = [name for name in moves[0] if name != "switch"]
+        never = [name for name in names if not any(chain[name].accepted for chain in moves)]
         if never:
             said.append(
                 f"No {', '.join(never)} was ever accepted. Raise n_iter, or change split_scale or walk_scale so that "

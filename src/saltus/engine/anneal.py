@@ -65,6 +65,8 @@ HOTTEST, COLDEST = (1 / 2, 1.0, 2.0), 1 / 80
 
 # Fits without a given length run in rounds of this many iterations, each from the best state of the chain.
 ITERATIONS_A_ROUND = 30_000
+# Values of log pi nearer than this are the same.
+ROUNDING_ERROR = 1e-6
 # A round that improves the best value by less than this brought nothing.
 IMPROVEMENT = 1.0
 # A chain this many times the cost of a basis function behind the best starts again.
@@ -174,6 +176,7 @@ def run_round(
         n_before = 0 if chain.result is None else chain.result.n_iter
         stride = -(-settings.iterations_a_round // LONGEST_TRACE) if settings.n_iter is not None else TRACE_STRIDE
         record = start_record(state, -(-settings.iterations_a_round // stride))
+        started_at = float(state.log_posterior[0])
         cost = cost_of_a_basis(design, int(state.k[0]), state.relevance)
         hottest = HOTTEST[rng.integers(len(HOTTEST))]
         schedule = settings.schedule or Geometric(hottest * cost, COLDEST * cost)
@@ -189,7 +192,7 @@ def run_round(
                 break
         optima = []
         if landscape is not None and settings.polish:
-            optima = _polish(design, settings, state, record, landscape, crew, done)
+            optima = _polish(design, settings, state, record, landscape, crew, started_at, done)
         place_centers(design, state, record.best_centers[: record.best_k[0]].copy(), record.best_relevance)
         result = _chain_result(design, schedule, settings, state, record, optima, tuple(snapshots), done, stride)
         result = result if chain.result is None else join_rounds(chain.result, result)
@@ -212,12 +215,19 @@ def _place_start(
 
 
 def _polish(
-    design: Design, settings: Settings, state: State, record: Record, landscape: Landscape, crew: Crew, done: int
+    design: Design,
+    settings: Settings,
+    state: State,
+    record: Record,
+    landscape: Landscape,
+    crew: Crew,
+    started_at: float,
+    done: int,
 ) -> list[BestState]:
     """Go downhill from the best state of a round and from its last; return what is found, entered into the record."""
     optima = []
     places = []
-    if record.best_iteration[0] > 0 or not settings.descend:
+    if record.best_log_posterior[0] > started_at + ROUNDING_ERROR or not settings.descend:
         places.append((record.best_centers[: record.best_k[0]].copy(), record.best_relevance.copy()))
     if settings.n_iter is None:
         places.append((state.centers[: state.k[0]].copy(), state.relevance.copy()))

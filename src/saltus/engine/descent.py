@@ -100,9 +100,9 @@ class Landscape:
             chosen = np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))
             rows = rows[chosen]
             scale = float((root_weight**2).sum() / (root_weight[rows] ** 2).sum())
-            Q, Y = np.linalg.qr(Q[chosen])[0], Y[chosen]
+            Q, Y = Q[chosen], Y[chosen]
         X = rounded(target.X_metric.transpose(0, 2, 1).reshape(len(root_weight), -1)[rows])
-        Q, Y = rounded(Q), rounded(Y)
+        Q, Y = np.linalg.qr(rounded(Q))[0], rounded(Y)
         E = Y - Q @ (Q.T @ Y)
         return cls(
             basis=design.basis,

@@ -303,6 +303,7 @@ class AnnealedRegressor(NetworkRegressor):
         n_total = design.target.n_total
         self.networks_, self.weights_ = combine_networks(result, design, self.combine)
         self._single_output = single_output
+        self.__dict__.pop("relevance_", None)
         if design.learns_metric:
             self.relevance_ = np.zeros(self.n_features_in_)
             self.relevance_[design.box.varies] = best.relevance

@@ -262,8 +262,8 @@ class BayesianRegressor(NetworkRegressor):
         Returns
         -------
         tree : xarray.DataTree
-            With the groups `posterior` (k, sigma_squared, delta_squared, rate, centers, center_exists) and
-            `sample_stats` (lp). Needs the extra `xarray`.
+            With the groups `posterior` (k, sigma_squared, delta_squared, rate, centers, center_exists, and the
+            relevance of a learned metric) and `sample_stats` (lp). Needs the extra `xarray`.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
@@ -273,6 +273,7 @@ class BayesianRegressor(NetworkRegressor):
             self._predictive.outputs,
             [str(name) for name in names],
             {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(self)},
+            learns_metric=self._learns_metric,
         )
 
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
@@ -325,6 +326,8 @@ class BayesianRegressor(NetworkRegressor):
         variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2
         self.noise_variance_ = self._squeeze_outputs(variance)
         self.map_estimate_ = network_of_draw(design, max(draws, key=lambda draw: draw.log_posterior))
+        for name in ("relevance_", "inclusion_"):
+            self.__dict__.pop(name, None)
         if design.learns_metric:
             relevance = np.concatenate([chain.draws.relevance for chain in chains])
             self.relevance_, self.inclusion_ = np.zeros((2, self.n_features_in_))
