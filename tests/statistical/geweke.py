@@ -14,7 +14,7 @@ from saltus.bases import Radial
 from saltus.engine.anneal import place_centers
 from saltus.engine.chain import Tuning, start_record, start_state
 from saltus.engine.design import Box, FixedPart, make_design
-from saltus.engine.factor import refactor
+from saltus.engine.factor import COLLINEAR, refactor
 from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
 
 K_MAX, N_ROWS = 4, 20
@@ -48,16 +48,24 @@ def draw_relevance(rng, d):
     return np.where(rng.random(d) < 0.5, np.exp(rng.uniform(-1, 1, d) * np.log(100.0)), 0.0)
 
 
-def draw_from_prior(rng, d, c, m_fixed, learned=False):
-    """Draw from the joint prior; under a learned metric, but for basis functions that no input enters."""
+def are_independent(design, centers, relevance):
+    """Whether a chain could be there: |x - mu| is linear where mu is beyond the data, and constant with no input on."""
+    D = design_matrix(design, centers, relevance)
+    rest = np.diag(np.linalg.qr(D, mode="r")) ** 2
+    return (rest > COLLINEAR * (D**2).sum(axis=0)).all()
+
+
+def draw_from_prior(rng, d, c, m_fixed, learned_design=None):
+    """Draw from the joint prior; under a learned metric, from the part of it where columns are independent."""
     relevance = np.ones(d)
     while True:
         rate, k = draw_size(rng)
-        if learned:
-            relevance = draw_relevance(rng, d)
-        if k == 0 or relevance.any():
+        centers = rng.random((k, d))
+        if learned_design is None:
             break
-    centers = rng.random((k, d))
+        relevance = draw_relevance(rng, d)
+        if are_independent(learned_design, centers, relevance):
+            break
     delta_squared = PRIOR.b / rng.gamma(PRIOR.a, size=c)
     sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
     scale = np.sqrt(sigma_squared * delta_squared)
@@ -94,7 +102,9 @@ def run_chain(rng, d, c, n_rounds, learned):
     """Average the statistics over a chain on parameters and data."""
     design = make_model(d, c, learned)
     m_fixed = design.target.m_fixed
-    rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(rng, d, c, m_fixed, learned)
+    rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(
+        rng, d, c, m_fixed, design if learned else None
+    )
     tuning = Tuning(0.15, 0.2, True, *([3] if learned else []))
     state = start_state(design.target, design.fixed.Q, design.Y)
     hierarchy = start_hierarchy(state, design.fixed.R, delta_squared, rate)
@@ -125,22 +135,20 @@ def run_chain(rng, d, c, n_rounds, learned):
                 state.relevance,
             )
         )
-    n_moves = 7 if learned else 5
-    assert (record.counts[:n_moves, 2] > 0).all(), "every move must have been accepted"
-    return np.mean(seen, axis=0)
+    return np.mean(seen, axis=0), record.counts[:, 2]
 
 
 def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False):
     """Student's t of each statistic: chains against independent draws of the prior."""
     rng = np.random.default_rng([seed, d, c])
     m_fixed = 1 + d
-    exact = np.array([statistics(*draw_from_prior(rng, d, c, m_fixed, learned)) for _ in range(n_prior)])
-    chains = np.array(
-        [
-            run_chain(np.random.default_rng(child), d, c, n_rounds, learned)
-            for child in np.random.SeedSequence([seed, d, c, 1]).spawn(n_chains)
-        ]
-    )
+    design = make_model(d, c, learned) if learned else None
+    exact = np.array([statistics(*draw_from_prior(rng, d, c, m_fixed, design)) for _ in range(n_prior)])
+    children = np.random.SeedSequence([seed, d, c, 1]).spawn(n_chains)
+    runs = [run_chain(np.random.default_rng(child), d, c, n_rounds, learned) for child in children]
+    chains = np.array([means for means, _ in runs])
+    n_accepted = sum(accepted for _, accepted in runs)
+    assert (n_accepted[: 7 if learned else 5] > 20).all(), "every move must have been accepted"
     error = np.sqrt(chains.var(axis=0, ddof=1) / n_chains + exact.var(axis=0) / n_prior)
     # A statistic that never changes, such as the number of inputs of a given metric, must be right.
     difference = chains.mean(axis=0) - exact.mean(axis=0)

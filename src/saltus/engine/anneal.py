@@ -183,7 +183,7 @@ def run_round(
         snapshots = []
         done = 0
         for done in _run_blocks(rng, design, settings, schedule, state, record, stride):
-            if done in _snapshot_iterations(settings.iterations_a_round):
+            if done in _snapshot_iterations(settings.n_iter):
                 snapshots.append(Snapshot(n_before + done, present_network(design, state)))
             if listener is not None:
                 best_so_far = float(record.best_log_posterior[0]) + design.log_posterior_shift
@@ -260,7 +260,7 @@ def _run_blocks(
 ) -> Iterator[int]:
     """Run the chain; yield the number of iterations done, at the start and after every block."""
     n_iter = settings.iterations_a_round
-    halts = sorted({*_snapshot_iterations(n_iter), n_iter})
+    halts = sorted({*_snapshot_iterations(settings.n_iter), n_iter})
     n_wanted = 1
     done = 0
     yield done
@@ -391,7 +391,10 @@ def starting_relevance(design: Design) -> Floats:
 
 
 @cache
-def _snapshot_iterations(n_iter: int) -> frozenset[int]:
+def _snapshot_iterations(n_iter: int | None) -> frozenset[int]:
+    """Choose when to keep the network: often, or at the ends of rounds."""
+    if n_iter is None:
+        return frozenset({0, ITERATIONS_A_ROUND})
     return frozenset({0, n_iter, *np.geomspace(1, n_iter, N_SNAPSHOTS).round().astype(int).tolist()})
 
 
