@@ -6,7 +6,7 @@ import pytest
 from saltus.bases import RADIAL_NAMES, Radial
 from saltus.criteria import Counts, learned_metric_table, penalty_table
 from saltus.engine.anneal import place_centers
-from saltus.engine.chain import ACCEPTED, Tuning, run_block, start_record, start_state
+from saltus.engine.chain import ACCEPTED, Tuning, run_block, run_learned_block, start_record, start_state
 from saltus.engine.design import Box, FixedPart, make_design
 from tests.reference import ReferenceChain
 
@@ -127,7 +127,7 @@ def test_learned_metric(noisy_bumps, rng, basis, two_stage):
     one, other = np.random.default_rng(5), np.random.default_rng(5)
     seen = set()
     for i in range(N_STEPS):
-        run_block(one, design.target, tuning, state, record, np.full(1, 1.5), 1, i, 1)
+        run_learned_block(one, design.target, tuning, state, record, np.full(1, 1.5), 1, i, 1)
         reference.step(other, 1.5)
         if (i + 1) % 3 == 0:
             reference.metric_step(other, 1.5)

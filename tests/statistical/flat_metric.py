@@ -11,7 +11,7 @@ import numpy as np
 
 from saltus.bases import Radial
 from saltus.engine.anneal import place_centers
-from saltus.engine.chain import Tuning, run_block, start_record, start_state
+from saltus.engine.chain import Tuning, run_learned_block, start_record, start_state
 from saltus.engine.design import Box, FixedPart, make_design
 
 D, K_MAX, MEAN = 2, 4, 2.0
@@ -91,7 +91,7 @@ def t_values(*, n_chains, n_looks, seed=0):
         for look in range(n_looks):
             first = look * STEPS_BETWEEN_LOOKS
             temperature = np.ones(STEPS_BETWEEN_LOOKS)
-            run_block(rng, design.target, tuning, state, record, temperature, STEPS_BETWEEN_LOOKS, first, 1)
+            run_learned_block(rng, design.target, tuning, state, record, temperature, STEPS_BETWEEN_LOOKS, first, 1)
             seen.append(statistics(state.k[0], state.centers[: state.k[0]], state.relevance))
         assert (record.counts[:, 2] > 0).all(), "every move must have been accepted"
         means.append(np.mean(seen, axis=0))

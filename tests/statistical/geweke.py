@@ -22,14 +22,20 @@ PRIOR = Prior(v0=8.0, g0=6.0, a=4.0, b=6.0, e1=1.5, e2=1.0)
 STEPS = 10  # moves between fresh data, with Gibbs after every fifth
 
 
+def count_rows(learned):
+    """Of many rows, few centres lie between the same two: then columns hardly ever nearly depend on each other."""
+    return 3 * N_ROWS if learned else N_ROWS
+
+
 def make_model(d, c, learned=False):
-    X = np.random.default_rng(10 * d + c).random((N_ROWS, d))
-    weight = np.ones(N_ROWS)
-    box = Box.around(X, 0.1)
+    n_rows = count_rows(learned)
+    X = np.random.default_rng(10 * d + c).random((n_rows, d))
+    weight = np.ones(n_rows)
+    box = Box.around(X, 0.0 if learned else 0.1)
     fixed = FixedPart.of(box.to_unit(X), weight)
     return make_design(
         X,
-        np.zeros((N_ROWS, c)),
+        np.zeros((n_rows, c)),
         weight,
         box=box,
         fixed=fixed,
@@ -101,6 +107,7 @@ def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
 def run_chain(rng, d, c, n_rounds, learned):
     """Average the statistics over a chain on parameters and data."""
     design = make_model(d, c, learned)
+    n_rows = count_rows(learned)
     m_fixed = design.target.m_fixed
     rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(
         rng, d, c, m_fixed, design if learned else None
@@ -118,8 +125,8 @@ def run_chain(rng, d, c, n_rounds, learned):
     for r in range(n_rounds):
         k = state.k[0]
         centers = state.centers[:k].copy()
-        mean = design_matrix(design, centers, state.relevance)[:N_ROWS] @ hierarchy.alpha[:, : m_fixed + k].T
-        design.Y[:N_ROWS] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((N_ROWS, c))
+        mean = design_matrix(design, centers, state.relevance)[:n_rows] @ hierarchy.alpha[:, : m_fixed + k].T
+        design.Y[:n_rows] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((n_rows, c))
         place_centers(design, state, centers)
         if learned:  # which keeps a factor of the linear term, residuals included
             refactor(design.target.linear, design.fixed.Q, design.Y, np.empty((len(design.Y), 0), order="F"))

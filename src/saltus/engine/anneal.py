@@ -17,6 +17,7 @@ from saltus.engine.chain import (
     count_active,
     log_density,
     run_block,
+    run_learned_block,
     start_record,
     start_state,
 )
@@ -261,6 +262,7 @@ def _run_blocks(
     """Run the chain; yield the number of iterations done, at the start and after every block."""
     n_iter = settings.iterations_a_round
     halts = sorted({*_snapshot_iterations(settings.n_iter), n_iter})
+    run = run_learned_block if design.learns_metric else run_block
     n_wanted = 1
     done = 0
     yield done
@@ -270,7 +272,7 @@ def _run_blocks(
         n_most = min(until_rebuild, until_halt)
         temperature = _temperatures(schedule, np.arange(done, done + n_most), n_iter)
         began = perf_counter()
-        n_done = run_block(
+        n_done = run(
             rng, design.target, settings.tuning, state, record, temperature, min(n_wanted, n_most), done, stride
         )
         n_wanted = _next_length(n_done, perf_counter() - began)

@@ -413,7 +413,7 @@ def note_state(state: State, record: Record, n_done: int) -> None:
                 record.best_centers[j, i] = state.centers[j, i]
 
 
-def _compile_run_block(digest: str):  # type: ignore[no-untyped-def]
+def _compile_run_block(digest: str, learns_metric: bool):  # type: ignore[no-untyped-def]
     @entry_point
     def run_block(
         rng: np.random.Generator,
@@ -450,13 +450,16 @@ def _compile_run_block(digest: str):  # type: ignore[no-untyped-def]
                     record.trace_log_posterior[iteration // trace_stride] = state.log_posterior[0]
                 number += 1
                 n_done += 1
-            if (first_iteration + n_done) % between == 0 and take_metric_step(
-                rng, target, tuning, state, record, temperature[n_done - 1]
-            ):
-                note_state(state, record, first_iteration + n_done)
+            if learns_metric:  # noqa: SIM102  # numba leaves out what a constant rules out
+                if (first_iteration + n_done) % between == 0 and take_metric_step(
+                    rng, target, tuning, state, record, temperature[n_done - 1]
+                ):
+                    note_state(state, record, first_iteration + n_done)
         return n_done
 
     return run_block
 
 
-run_block = _compile_run_block(source_digest())
+# Moves of the metric take as long to compile as a third of the rest: only where they are wanted.
+run_block = _compile_run_block(source_digest(), False)
+run_learned_block = _compile_run_block(source_digest(), True)

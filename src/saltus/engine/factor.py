@@ -433,7 +433,7 @@ def drop_columns(factor: Factor, along: Floats, rotations: Floats, m_fixed: int,
                 add_multiple(Z[i, last], tile[n_outputs + last], tile[i])
 
 
-@glue
+@kernel
 def append_column(factor: Factor, columns: Floats, along: Floats, corrections: Floats, m: int) -> None:
     """Append a column (n_tiles, L) as column m, given p'E and w = Q'p in `along`. O(N m).
 
