@@ -187,14 +187,14 @@ class Landscape:
         """Evaluate log pi at a place and keep it."""
         return Place(centers, relevance, self.value(centers, relevance))
 
-    def ascend(self, start: Place, n_steps: int) -> Place:
+    def ascend(self, start: Place, n_steps: int, go_on: Callable[[], bool] = lambda: True) -> Place:
         """Take quasi-Newton steps (L-BFGS) on centres and on relevances that are not 0; never end in a worse place."""
         k = len(start.centers)
         on = np.flatnonzero(start.relevance > 0) if self.learns_metric else np.empty(0, dtype=np.int64)
         # Coordinates of centres along inputs that are switched off do not matter.
         scale = np.linalg.norm(self.to_metric[start.relevance > 0], axis=0)
         moving = np.flatnonzero(scale > 0)
-        if k == 0 or moving.size == 0:
+        if k == 0 or moving.size == 0 or not go_on():
             return start
         scale = scale[moving]  # one step of the search is about as long in every direction
         worst = -start.log_posterior + WORSE if np.isfinite(start.log_posterior) else WORSE
@@ -212,11 +212,15 @@ class Landscape:
             value, to_centers, to_log_relevance = found
             return -value, -np.concatenate([(to_centers[:, moving] / scale).ravel(), to_log_relevance[on]])
 
+        def look_up(_: Floats) -> None:
+            if not go_on():
+                raise StopIteration
+
         x = np.concatenate([(start.centers[:, moving] * scale).ravel(), np.log(start.relevance[on])])
         bounds = [(0.0, high) for high in np.tile(scale, k)]
         bounds += [(np.log(SMALLEST_RELEVANCE), np.log(LARGEST_RELEVANCE))] * on.size
         options = {"maxiter": n_steps, "maxcor": MEMORY}
-        found = minimize(negative, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        found = minimize(negative, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=look_up)
         end = self.place(*unpack(found.x))
         return end if end.log_posterior >= start.log_posterior else start
 
@@ -256,13 +260,14 @@ class Landscape:
 
         No further than `go_on` allows.
         """
-        at = self.ascend(self.independent(start.centers, start.relevance), FIRST_STEPS)
+        at = self.ascend(self.independent(start.centers, start.relevance), FIRST_STEPS, go_on)
         best, n_stale = at, 0
         while n_stale < MOST_STALE and go_on():
             candidates = self.eliminations(at)
             if not candidates:
                 break
-            at = self.ascend(max(candidates, key=lambda place: place.log_posterior), STEPS_BETWEEN_ELIMINATIONS)
+            next_best = max(candidates, key=lambda place: place.log_posterior)
+            at = self.ascend(next_best, STEPS_BETWEEN_ELIMINATIONS, go_on)
             n_stale = 0 if at.log_posterior > best.log_posterior else n_stale + 1
             best = max(best, at, key=lambda place: place.log_posterior)
-        return self.ascend(best, LAST_STEPS) if go_on() else best
+        return self.ascend(best, LAST_STEPS, go_on)
