@@ -60,7 +60,7 @@ class Scratch(NamedTuple):
     duals: Floats  # (2, m_max), orthonormal directions V of the columns going out
     rss: Floats  # (c,), RSS after the edit
     volume: Floats  # (1,), what the edit multiplies |D'D| by
-    rotations: Floats  # (2, 2, m_max), cosines and sines of either column that went out
+    rotations: Floats  # (2, m_max), cosines and sines
 
 
 def tile_shape(n_rows: int) -> tuple[int, int]:
@@ -177,7 +177,7 @@ def make_scratch(factor: Factor) -> Scratch:
         duals=np.zeros((2, m_max)),
         rss=np.zeros(n_outputs),
         volume=np.ones(1),
-        rotations=np.zeros((2, 2, m_max)),
+        rotations=np.zeros((2, m_max)),
     )
 
 
@@ -421,7 +421,7 @@ def drop_columns(factor: Factor, along: Floats, rotations: Floats, m_fixed: int,
     for b in range(n_out):
         m = m_fixed + k - b
         first, last = m_fixed + out[b], m - 1
-        cosines, sines = rotations[b, 0], rotations[b, 1]
+        cosines, sines = rotations[0], rotations[1]
         drop_from_R(factor, m, first, cosines, sines, along)
         for t in range(tiles.shape[0]):
             tile = tiles[t]

@@ -63,7 +63,7 @@ def make_ridge(factor: Factor, R_fixed: Floats) -> Ridge:
             duals=np.zeros((2, m_max)),
             rss=np.zeros(1),
             volume=np.zeros(1),
-            rotations=np.zeros((2, 2, m_max)),
+            rotations=np.zeros((2, m_max)),
         ),
         work=np.zeros((3, 1 + m_max, m_max)),
     )
@@ -147,7 +147,7 @@ def drop_from_ridge(ridge: Ridge, output: int, m: int, out: int) -> None:
     Rotations of the columns leave only the last of K's row `out`, and with it go that row, that column and its zeta.
     """
     K, zeta, along = ridge.K[output], ridge.zeta[output, 0], ridge.products.along[output]
-    cosines, sines = ridge.scratch.rotations[0, 0], ridge.scratch.rotations[0, 1]
+    cosines, sines = ridge.scratch.rotations[0], ridge.scratch.rotations[1]
     last = m - 1
     squared = K[out, out] * K[out, out]
     for i in range(out, last):
