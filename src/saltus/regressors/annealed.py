@@ -130,6 +130,8 @@ class AnnealedRegressor(NetworkRegressor):
     result_ : AnnealResult
         The chains: traces of k, log posterior and temperature, proposals and acceptances by move, best states,
         and how it ended in words.
+    data_notes_ : DataNotes
+        The number of rows, and the names and ranges of inputs and outputs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 

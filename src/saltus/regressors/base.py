@@ -17,6 +17,7 @@ from saltus.bases import RADIAL_NAMES, Radial, resolve_basis
 from saltus.criteria import Counts
 from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
 from saltus.metrics import METRICS, check_metric_matrix
+from saltus.regressors.notes import ColumnNotes, DataNotes, name_inputs, name_outputs
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
 DEFAULT_K_MAX = 50
@@ -51,6 +52,7 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     box_margin: float
     init: str | ArrayLike
     n_features_in_: int
+    data_notes_: DataNotes
     _single_output: bool
 
     # Whether the scale of distances may be chosen inside, where the basis has none of its own.
@@ -70,6 +72,10 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        with np.printoptions(threshold=12, edgeitems=2, precision=4):  # of a long array, its corners are enough
+            return str(super().__repr__(N_CHAR_MAX))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,7 +169,7 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingData:
-    """Check what `fit` was given, by scikit-learn's rules and ours."""
+    """Check what `fit` was given, by scikit-learn's rules and ours, and note on the estimator what it was."""
     inputs, outputs = validate_data(
         estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
     )
@@ -173,6 +179,13 @@ def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weig
     data = TrainingData(inputs[present], Y[present], weight[present], single_output=np.ndim(outputs) == 1)
     _check_magnitude(data.X, "X")
     _check_magnitude(data.Y, "y")
+    input_names = name_inputs(getattr(estimator, "feature_names_in_", None), data.X.shape[1])
+    estimator.data_notes_ = DataNotes(
+        n_rows=len(data.X),
+        total_weight=float(data.weight.sum()),
+        inputs=ColumnNotes.of(input_names, data.X, data.weight),
+        outputs=ColumnNotes.of(name_outputs(y, data.Y.shape[1]), data.Y, data.weight),
+    )
     return data
 
 

@@ -87,6 +87,8 @@ class BayesianRegressor(NetworkRegressor):
         Whether the chains converged, in words; what is wrong also comes as a ConvergenceWarning.
     n_warmup_ : int
         Iterations of each chain before its first draw.
+    data_notes_ : DataNotes
+        The number of rows, and the names and ranges of inputs and outputs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
