@@ -1,0 +1,69 @@
+"""Compare: ``python -m benchmarks.compare --suite noisy --models saltus gp --seeds 3 -o out/``.
+
+Run it again with the same folder and it goes on where it was; with other models or more seeds, it adds them.
+A model's name may carry options: ``bayes:metric=learned,basis=gaussian@1.5``, ``annealed:n_chains=4``,
+``gp:n_restarts=2``; ``gaussian@1.5`` is a basis of width 1.5.
+"""
+
+import argparse
+from pathlib import Path
+from time import monotonic
+
+from benchmarks.compare.models import GROUPS, MODELS, REFERENCE, expand
+from benchmarks.compare.run import Journal, Limits, plan, run
+from benchmarks.compare.table import write_tables
+from benchmarks.compare.tasks import SUITES, all_tasks
+
+# Seconds one fit may take; seconds after which a quick run starts no more.
+TIME_LIMIT = {"full": 600.0, "quick": 20.0}
+QUICK_SECONDS = 540.0
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--suite", choices=(*SUITES, "all"), default="noisy")
+    parser.add_argument("--tasks", nargs="+", help="only tasks whose names begin with one of these")
+    parser.add_argument("--models", nargs="+", default=["all"], help=f"{', '.join(MODELS)}; or {', '.join(GROUPS)}")
+    parser.add_argument("--seeds", type=int, help="default 10, or 2 for a quick run")
+    parser.add_argument("--budget", choices=("full", "quick"), default="full")
+    parser.add_argument("--jobs", type=int, default=1, help="workers at once; each has one thread")
+    parser.add_argument("--time-limit", type=float, help="seconds for one fit; default 600, or 20 for a quick run")
+    parser.add_argument("--memory-limit", type=float, default=8.0, help="GiB for one worker")
+    parser.add_argument("--reference", default=REFERENCE, help="the model that ratios are to")
+    parser.add_argument("--robot-arm-file", type=Path, help="MacKay's data: a CSV file with columns x1, x2, y1, y2")
+    parser.add_argument("--table-only", action="store_true", help="fit nothing, make the tables of what is there")
+    parser.add_argument("-o", "--out", type=Path, default=Path("out"))
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = parse_options()
+    quick = options.budget == "quick"
+    try:
+        models = expand(options.models)
+    except ValueError as error:
+        raise SystemExit(str(error)) from error
+    options.out.mkdir(parents=True, exist_ok=True)
+    journal = Journal.open(options.out / "results.jsonl")
+    tasks = [
+        task
+        for task in all_tasks(options.robot_arm_file)
+        if options.suite in (task.suite, "all")
+        and (options.tasks is None or task.name.lower().startswith(tuple(name.lower() for name in options.tasks)))
+        and not (quick and task.suite == "scale" and (task.n_rows or 0) > 10_000)
+    ]
+    limits = Limits(
+        options.time_limit or TIME_LIMIT[options.budget],
+        options.memory_limit,
+        monotonic() + QUICK_SECONDS if quick else None,
+    )
+    if not options.table_only:
+        seeds = options.seeds or (2 if quick else 10)
+        run(plan(tasks, models, seeds, journal, limits, options.robot_arm_file), tasks, journal, limits, options.jobs)
+    print(write_tables(list(journal.records.values()), options.out, options.reference))
+
+
+if __name__ == "__main__":
+    main()

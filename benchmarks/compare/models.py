@@ -1,0 +1,50 @@
+"""Find a model by name: ``gp``, or with options, ``bayes:metric=learned,basis=gaussian``."""
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.compare.adapter import Adapter
+from benchmarks.compare.ours import OURS
+from benchmarks.compare.scikit import SCIKIT
+
+MODELS: dict[str, Callable[..., Adapter]] = {**OURS, **SCIKIT}
+GROUPS = {"saltus": tuple(OURS), "sklearn": tuple(SCIKIT), "all": tuple(MODELS)}
+REFERENCE = "gp"
+
+
+def parse(name: str) -> tuple[str, dict[str, Any]]:
+    """Split a name into the model and its options; values are Python literals, or else words."""
+    base, _, text = name.partition(":")
+    options = {}
+    for item in filter(None, text.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise ValueError(f"The model {name!r} has the option {item!r}, which is not of the form name=value.")
+        options[key.strip()] = literal(value.strip())
+    return base, options
+
+
+def literal(text: str) -> Any:
+    """Read a number, True, False, None; or a word."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def make_model(name: str, seed: int) -> Adapter:
+    """Make the model of that name."""
+    base, options = parse(name)
+    return MODELS[base](seed, **options)
+
+
+def expand(names: list[str]) -> list[str]:
+    """Replace groups by their models, and check that every name is known."""
+    found = [model for name in names for model in GROUPS.get(name, (name,))]
+    unknown = [name for name in found if parse(name)[0] not in MODELS]
+    if unknown:
+        raise ValueError(
+            f"There is no model {', '.join(unknown)}. Choose from {', '.join(MODELS)}, or a group: {', '.join(GROUPS)}."
+        )
+    return list(dict.fromkeys(found))

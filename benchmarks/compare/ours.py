@@ -1,0 +1,82 @@
+"""saltus, with its defaults and whatever options a name carries."""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.compare.adapter import Adapter, columns, flat
+from benchmarks.compare.scores import COVERAGE, Distribution
+from saltus import AnnealedRegressor, BayesianRegressor, Radial
+from saltus._typing import Floats
+
+N_DRAWS_OF_Y = 400
+SHORT = {"n_iter": 200, "n_chains": 1}
+
+
+def with_basis(options: dict[str, Any]) -> dict[str, Any]:
+    """Read ``basis=gaussian@1.5`` as a basis with a width."""
+    name, _, width = str(options.get("basis", "")).partition("@")
+    return {**options, "basis": Radial(name, width=float(width))} if width else options
+
+
+class Annealed(Adapter):
+    """AnnealedRegressor. It has no predictive distribution."""
+
+    def __init__(self, seed: int, **options: Any) -> None:
+        self.model = AnnealedRegressor(**with_basis(options), random_state=seed)
+
+    def warm_up(self, X: Floats, Y: Floats) -> None:
+        AnnealedRegressor(**{**self.model.get_params(), **SHORT}).fit(X, flat(Y)).predict(X)
+
+    def fit(self, X: Floats, Y: Floats) -> None:
+        self.model.fit(X, flat(Y))
+
+    def predict(self, X: Floats) -> Floats:
+        return columns(self.model.predict(X))
+
+    @property
+    def n_terms(self) -> float:
+        return float(self.model.n_bases_)
+
+    @property
+    def settings(self) -> str:
+        return repr(self.model)
+
+
+class Bayes(Adapter):
+    """BayesianRegressor. Intervals are its own; the CRPS is of draws of new y."""
+
+    def __init__(self, seed: int, **options: Any) -> None:
+        self.model = BayesianRegressor(**with_basis(options), random_state=seed)
+
+    def warm_up(self, X: Floats, Y: Floats) -> None:
+        model = BayesianRegressor(**{**self.model.get_params(), **SHORT}).fit(X, flat(Y))
+        model.predict(X, return_std=True)
+
+    def fit(self, X: Floats, Y: Floats) -> None:
+        self.model.fit(X, flat(Y))
+
+    def predict(self, X: Floats) -> Floats:
+        return columns(self.model.predict(X))
+
+    def distribution(self, X: Floats) -> Distribution:
+        low, high = self.model.predict_interval(X, COVERAGE)
+        draws = self.model.sample_y(X, n_samples=N_DRAWS_OF_Y)
+        by_draw = draws.T[:, :, None] if draws.ndim == 2 else np.moveaxis(draws, -1, 0)
+        return Distribution(draws=by_draw, low=columns(low), high=columns(high))
+
+    @property
+    def n_terms(self) -> float:
+        """The posterior mean of k."""
+        return sum(k * probability for k, probability in self.model.posterior_k_.items())
+
+    @property
+    def settings(self) -> str:
+        return repr(self.model)
+
+
+OURS = {
+    "annealed": Annealed,
+    "annealed-best": lambda seed, **options: Annealed(seed, **{"combine": "best", **options}),
+    "bayes": Bayes,
+}

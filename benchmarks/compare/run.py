@@ -1,0 +1,218 @@
+"""Send jobs to workers, and append what comes back to a file of JSON lines, so that an interrupted run goes on."""
+
+import json
+import os
+import platform
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from tqdm import tqdm
+
+from benchmarks.compare.tasks import Task
+from benchmarks.compare.worker import Job
+
+Record = dict[str, Any]
+
+# Seconds a worker may take to import and to compile before its first fit.
+STARTUP_LIMIT = 300.0
+# What is tried again when a run goes on.
+TRY_AGAIN = ("missing", "not run")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one fit, and the whole run, may take."""
+
+    seconds: float
+    memory_gb: float
+    deadline: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further fit may start."""
+        return self.deadline is not None and monotonic() > self.deadline
+
+
+@dataclass
+class Journal:
+    """The records of a run, on disk and in memory; the last one of a key counts."""
+
+    path: Path
+    records: dict[tuple[str, str, str, int], Record] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def open(cls, path: Path) -> "Journal":
+        """Read what an earlier run left; a line cut off by an interruption is dropped."""
+        journal = cls(path)
+        if path.exists():
+            for line in path.read_text().splitlines():
+                try:
+                    record = json.loads(line)
+                except json.JSONDecodeError:
+                    continue
+                journal.records[key_of(record)] = record
+        return journal
+
+    def append(self, record: Record) -> None:
+        """Keep a record, on disk first."""
+        with self.lock:
+            with self.path.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+            self.records[key_of(record)] = record
+
+    def has(self, suite: str, task: str, model: str, seed: int) -> bool:
+        """Whether this fit needs no further try."""
+        record = self.records.get((suite, task, model, seed))
+        return record is not None and record["status"] not in TRY_AGAIN
+
+
+def key_of(record: Record) -> tuple[str, str, str, int]:
+    """Find what a record is the record of."""
+    return record["suite"], record["task"], record["model"], record["seed"]
+
+
+def plan(
+    tasks: list[Task], models: list[str], seeds: int, journal: Journal, limits: Limits, arm: Path | None
+) -> list[Job]:
+    """List the jobs that are left: the first seed of everything before the others, so that a part says something."""
+    jobs = []
+    for part in (range(1), range(1, seeds)):
+        for task in tasks:
+            for model in models:
+                left = tuple(seed for seed in part if not journal.has(task.suite, task.name, model, seed))
+                if left:
+                    file = None if arm is None else str(arm)
+                    jobs.append(Job(task.suite, task.name, model, left, file, limits.memory_gb))
+    return jobs
+
+
+def run(jobs: list[Job], tasks: list[Task], journal: Journal, limits: Limits, n_jobs: int) -> None:
+    """Work the jobs off, `n_jobs` at once, with a bar of progress."""
+    smaller = smaller_tasks(tasks)
+
+    def work_off(job: Job) -> None:
+        bar.set_postfix_str(f"{job.model} on {job.task}")
+        for record in attempt(job, journal, limits, smaller.get(job.task, ())):
+            journal.append({**record, "versions": VERSIONS, "date": datetime.now(UTC).isoformat(timespec="seconds")})
+            bar.update()
+
+    with (
+        tqdm(total=sum(len(job.seeds) for job in jobs), unit="fit", dynamic_ncols=True) as bar,
+        ThreadPoolExecutor(n_jobs) as pool,
+    ):
+        for _ in pool.map(work_off, jobs):
+            pass
+
+
+def smaller_tasks(tasks: list[Task]) -> dict[str, tuple[str, ...]]:
+    """Find, for each task of a family, the members with fewer rows."""
+    return {
+        task.name: tuple(
+            other.name for other in tasks if other.sized == task.sized and (other.n_rows or 0) < (task.n_rows or 0)
+        )
+        for task in tasks
+        if task.sized is not None
+    }
+
+
+def attempt(job: Job, journal: Journal, limits: Limits, smaller: tuple[str, ...]) -> Iterator[Record]:
+    """Give a record for each seed of a job, whatever happens."""
+    base = {"suite": job.suite, "task": job.task, "model": job.model}
+    for name in smaller:
+        stuck = [journal.records.get((job.suite, name, job.model, seed), {}).get("status") for seed in range(1)]
+        if stuck[0] in ("time limit", "out of memory", "dropped out"):
+            said = f"{stuck[0]} on {name}" if stuck[0] != "dropped out" else "already on fewer rows"
+            for seed in job.seeds:
+                yield {**base, "seed": seed, "status": "dropped out", "message": said}
+            return
+    left = list(job.seeds)
+    while left:
+        if limits.is_over:
+            for seed in left:
+                yield {**base, "seed": seed, "status": "not run", "message": "the time for the whole run was over"}
+            return
+        for line in lines_of_worker(Job(**{**asdict(job), "seeds": tuple(left)}), limits):
+            left.remove(line["seed"])
+            yield {**base, **line}
+
+
+def lines_of_worker(job: Job, limits: Limits) -> Iterator[Record]:
+    """Run one worker; a fit that takes too long or kills it gets a record too, and ends it."""
+    command = [sys.executable, "-m", "benchmarks.compare.worker", json.dumps(asdict(job))]
+    seeds = iter(job.seeds)
+    with tempfile.TemporaryFile("w+") as complaints:
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True, bufsize=1)
+        try:
+            waiting, limit = None, STARTUP_LIMIT
+            while True:
+                line = read_line(worker, limit)
+                if line is None:
+                    seed = next(seeds) if waiting is None else waiting
+                    yield {"seed": seed, "status": "time limit", "message": f"over {limit:g} s"}
+                    return
+                if line == "":
+                    if waiting is not None or worker.wait() != 0:
+                        yield {"seed": next(seeds) if waiting is None else waiting, **last_words(worker, complaints)}
+                    return
+                record = json.loads(line)
+                if "ready" not in record:
+                    yield record
+                waiting, limit = next(seeds, None), limits.seconds
+                if waiting is None or limits.is_over:
+                    return
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+def read_line(worker: subprocess.Popen[str], limit: float) -> str | None:
+    """Read a line, empty at the end of the file; None if it does not come in time."""
+    assert worker.stdout is not None
+    ready, _, _ = select.select([worker.stdout], [], [], limit)
+    return worker.stdout.readline() if ready else None
+
+
+def last_words(worker: subprocess.Popen[str], complaints: Any) -> Record:
+    """Say how a worker died."""
+    code = worker.wait()
+    complaints.seek(0)
+    said = complaints.read().strip().splitlines()[-1:]
+    status = "out of memory" if code in (-9, 137) or "MemoryError" in "".join(said) else "failed"
+    return {"status": status, "message": f"exit status {code}: {''.join(said)[:300]}"}
+
+
+def find_versions() -> dict[str, str]:
+    """Find the versions of everything that takes part."""
+    names = ["saltus", "numpy", "scipy", "scikit-learn", "numba"]
+    found = {"python": platform.python_version()}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def machine() -> str:
+    """Describe the machine."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        model = names[0].partition(":")[2].strip() if names else model
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}"
+
+
+VERSIONS = find_versions()
