@@ -4,4 +4,6 @@ from saltus.regressors.annealed import AnnealedRegressor
 from saltus.regressors.base import DependentFeaturesWarning
 from saltus.regressors.bayesian import BayesianRegressor
 
-__all__ = ["AnnealedRegressor", "BayesianRegressor", "DependentFeaturesWarning"]
+Regressor = AnnealedRegressor | BayesianRegressor
+
+__all__ = ["AnnealedRegressor", "BayesianRegressor", "DependentFeaturesWarning", "Regressor"]

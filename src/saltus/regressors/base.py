@@ -3,14 +3,14 @@
 import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from saltus._typing import Floats
 from saltus.bases import RADIAL_NAMES, Radial, resolve_basis
@@ -18,6 +18,9 @@ from saltus.criteria import Counts
 from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
 from saltus.metrics import METRICS, check_metric_matrix
 from saltus.regressors.notes import ColumnNotes, DataNotes, name_inputs, name_outputs
+
+if TYPE_CHECKING:
+    from saltus.summary import Summary
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
 DEFAULT_K_MAX = 50
@@ -81,6 +84,19 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
+
+    def summary(self) -> "Summary":
+        """Say what was chosen and how sure that is: size, inputs, noise and convergence, in plain words.
+
+        Returns
+        -------
+        summary : Summary
+            Print it, or let a notebook show it.
+        """
+        check_is_fitted(self)
+        from saltus.summary import summarize
+
+        return summarize(self)
 
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
         raise NotImplementedError

@@ -1,0 +1,85 @@
+"""What a fitted model says, as numbers, for summaries, pictures and reports."""
+
+import numpy as np
+
+from saltus._typing import Floats
+from saltus.criteria import criterion_value
+from saltus.regressors import AnnealedRegressor, BayesianRegressor, Regressor
+from saltus.regressors.base import DEFAULT_K_MAX
+
+# Sizes whose criterion is within this of the best are said to be nearly as good.
+NEARLY_AS_GOOD = 2.0
+
+# An interval of the posterior of k ends where this much is missing, rather than at a rounding error.
+ROUNDING = 1e-9
+
+CRITERION_LABELS = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "mdl": "MDL", "hqc": "HQC", "ebic": "EBIC"}
+
+
+def criterion_by_size(model: AnnealedRegressor) -> dict[int, float]:
+    """Find the best value of the criterion that any chain saw with each number of centres."""
+    notes = model.data_notes_
+    best: dict[int, float] = {}
+    for chain in model.result_.chains:
+        for k, log_posterior in chain.best_by_n_bases.items():
+            value = criterion_value(log_posterior, notes.total_weight, len(notes.output_names))
+            best[k] = min(value, best.get(k, np.inf))
+    return dict(sorted(best.items()))
+
+
+def sizes_nearly_as_good(by_size: dict[int, float]) -> list[int]:
+    """List the sizes whose criterion is within 2 units of the best, the best included."""
+    limit = min(by_size.values()) + NEARLY_AS_GOOD
+    return [k for k, value in by_size.items() if value <= limit]
+
+
+def largest_size(model: Regressor) -> int:
+    """Find the most centres that the options allow; the data may allow fewer."""
+    return DEFAULT_K_MAX if model.k_max is None else int(model.k_max)
+
+
+def criterion_label(model: AnnealedRegressor) -> str:
+    """Name the criterion as it is written in prose."""
+    if isinstance(model.criterion, str):
+        return CRITERION_LABELS[model.criterion]
+    return f"{float(model.criterion):.4g} for each centre"
+
+
+def share_explained(model: Regressor) -> Floats:
+    """Find the share (c,) of the variance of each output that is not noise; NaN for one that does not vary."""
+    variance = model.data_notes_.outputs.std**2
+    explained: Floats = np.full(variance.shape, np.nan)
+    np.divide(np.atleast_1d(model.noise_variance_), variance, out=explained, where=variance > 0)
+    return 1.0 - explained
+
+
+def interval_of_size(posterior_k: dict[int, float], coverage: float = 0.9) -> tuple[int, int]:
+    """Find the central interval of the posterior of k that holds at least this probability."""
+    sizes = sorted(posterior_k)
+    below = np.cumsum([posterior_k[k] for k in sizes])
+    tail = 0.5 - 0.5 * coverage
+    low, high = np.searchsorted(below, [tail + ROUNDING, 1 - tail - ROUNDING])
+    return sizes[low], sizes[min(high, len(sizes) - 1)]
+
+
+def interval_of_noise(model: BayesianRegressor, coverage: float = 0.9) -> tuple[Floats, Floats]:
+    """Find the central interval of the posterior of each output's noise, (c,) and (c,): standard deviations."""
+    drawn = np.sqrt(np.concatenate([chain.draws.sigma_squared for chain in model.chains_]))
+    low, high = np.quantile(drawn, [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage], axis=0)
+    scale = model._predictive.outputs.scale
+    return scale * low, scale * high
+
+
+def linear_effect(model: AnnealedRegressor) -> Floats:
+    """Find the linear coefficient (d,) of each standardised input; of several outputs, the largest."""
+    notes = model.data_notes_
+    spread = np.where(notes.outputs.std > 0, notes.outputs.std, 1.0)
+    effects = np.atleast_2d(model.linear_coef_) * notes.inputs.std / spread[:, None]
+    return effects[np.abs(effects).argmax(axis=0), np.arange(effects.shape[1])]
+
+
+def relevance_in_use(model: AnnealedRegressor) -> Floats | None:
+    """Take the relevances, all 0 where there are no basis functions to use them; None under a fixed metric."""
+    if not model._learns_metric:
+        return None
+    return model.relevance_ * (model.n_bases_ > 0)
