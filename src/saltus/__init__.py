@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from saltus.bases import Radial
+    from saltus.files import FileError, load
     from saltus.regressors import AnnealedRegressor, BayesianRegressor
     from saltus.schedules import Constant, Geometric, Linear, Logarithmic
 
@@ -17,16 +18,20 @@ __all__ = [
     "AnnealedRegressor",
     "BayesianRegressor",
     "Constant",
+    "FileError",
     "Geometric",
     "Linear",
     "Logarithmic",
     "Radial",
     "__version__",
+    "load",
 ]
 
 _HOME = {
     "AnnealedRegressor": "saltus.regressors",
     "BayesianRegressor": "saltus.regressors",
+    "FileError": "saltus.files",
+    "load": "saltus.files",
     "Radial": "saltus.bases",
     "Constant": "saltus.schedules",
     "Geometric": "saltus.schedules",

@@ -1,5 +1,6 @@
 """What the estimators have in common: options, checks, and the way from data to a design."""
 
+import os
 import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -97,6 +98,25 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         from saltus.summary import summarize
 
         return summarize(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, from which :func:`saltus.load` makes it again.
+
+        The file holds arrays and JSON and nothing that could run. It is written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            An existing file is replaced.
+
+        Raises
+        ------
+        FileError
+            If a parameter is an object of a class that is not of this library, such as a schedule of one's own.
+        """
+        from saltus.files import save
+
+        save(self, path)
 
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
         raise NotImplementedError
