@@ -33,6 +33,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--memory-limit", type=float, default=8.0, help="GiB for one worker")
     parser.add_argument("--reference", default=REFERENCE, help="the model that ratios are to")
     parser.add_argument("--robot-arm-file", type=Path, help="MacKay's data: a CSV file with columns x1, x2, y1, y2")
+    parser.add_argument("--retry", action="store_true", help="try again what failed or took too long")
     parser.add_argument("--table-only", action="store_true", help="fit nothing, make the tables of what is there")
     parser.add_argument("-o", "--out", type=Path, default=Path("out"))
     return parser.parse_args()
@@ -46,7 +47,7 @@ def main() -> None:
     except ValueError as error:
         raise SystemExit(str(error)) from error
     options.out.mkdir(parents=True, exist_ok=True)
-    journal = Journal.open(options.out / "results.jsonl")
+    journal = Journal.open(options.out / "results.jsonl", retry_failures=options.retry)
     tasks = [
         task
         for task in all_tasks(options.robot_arm_file)

@@ -10,7 +10,12 @@ from saltus._typing import Floats
 
 
 class Adapter(ABC):
-    """A model with settings. Y is always (N, c)."""
+    """A model with settings. Y is always (N, c).
+
+    `exact` tells it that the data have no noise, as a user of an emulator would.
+    """
+
+    exact: bool = False
 
     @abstractmethod
     def fit(self, X: Floats, Y: Floats) -> None:
@@ -46,7 +51,7 @@ class PerOutput(Adapter):
         self.models: list[Adapter] = []
 
     def fit(self, X: Floats, Y: Floats) -> None:
-        self.models = [self.make() for _ in Y.T]
+        self.models = [self._make() for _ in Y.T]
         for model, y in zip(self.models, Y.T, strict=True):
             model.fit(X, y[:, None])
 
@@ -66,7 +71,12 @@ class PerOutput(Adapter):
         return Distribution(**stacked)
 
     def warm_up(self, X: Floats, Y: Floats) -> None:
-        self.make().warm_up(X, Y[:, :1])
+        self._make().warm_up(X, Y[:, :1])
+
+    def _make(self) -> Adapter:
+        model = self.make()
+        model.exact = self.exact
+        return model
 
     @property
     def n_terms(self) -> float | None:

@@ -6,10 +6,11 @@ from typing import Any
 
 from benchmarks.compare.adapter import Adapter
 from benchmarks.compare.ours import OURS
+from benchmarks.compare.peers import PEERS
 from benchmarks.compare.scikit import SCIKIT
 
-MODELS: dict[str, Callable[..., Adapter]] = {**OURS, **SCIKIT}
-GROUPS = {"saltus": tuple(OURS), "sklearn": tuple(SCIKIT), "all": tuple(MODELS)}
+MODELS: dict[str, Callable[..., Adapter]] = {**OURS, **SCIKIT, **PEERS}
+GROUPS = {"saltus": tuple(OURS), "sklearn": tuple(SCIKIT), "peers": tuple(PEERS), "all": tuple(MODELS)}
 REFERENCE = "gp"
 
 
@@ -33,10 +34,12 @@ def literal(text: str) -> Any:
         return text
 
 
-def make_model(name: str, seed: int) -> Adapter:
-    """Make the model of that name."""
+def make_model(name: str, seed: int, *, exact: bool = False) -> Adapter:
+    """Make the model of that name; `exact` tells it that the data have no noise."""
     base, options = parse(name)
-    return MODELS[base](seed, **options)
+    model = MODELS[base](seed, **options)
+    model.exact = exact
+    return model
 
 
 def expand(names: list[str]) -> list[str]:

@@ -24,10 +24,16 @@ from benchmarks.compare.worker import Job
 
 Record = dict[str, Any]
 
+PACKAGES = (
+    "saltus", "numpy", "scipy", "scikit-learn", "numba",
+    "pyBayesPPR", "pybass-emu", "stochtree", "fastrvm", "mars-earth", "smt", "bayesbay", "statsmodels",
+)  # fmt: skip
+
 # Seconds a worker may take to import and to compile before its first fit.
 STARTUP_LIMIT = 300.0
-# What is tried again when a run goes on.
+# What is tried again when a run goes on; and what only if asked.
 TRY_AGAIN = ("missing", "not run")
+FAILURES = ("failed", "time limit", "out of memory", "dropped out")
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,14 @@ class Journal:
     """The records of a run, on disk and in memory; the last one of a key counts."""
 
     path: Path
+    try_again: tuple[str, ...] = TRY_AGAIN
     records: dict[tuple[str, str, str, int], Record] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
     @classmethod
-    def open(cls, path: Path) -> "Journal":
+    def open(cls, path: Path, *, retry_failures: bool = False) -> "Journal":
         """Read what an earlier run left; a line cut off by an interruption is dropped."""
-        journal = cls(path)
+        journal = cls(path, TRY_AGAIN + FAILURES if retry_failures else TRY_AGAIN)
         if path.exists():
             for line in path.read_text().splitlines():
                 try:
@@ -75,7 +82,7 @@ class Journal:
     def has(self, suite: str, task: str, model: str, seed: int) -> bool:
         """Whether this fit needs no further try."""
         record = self.records.get((suite, task, model, seed))
-        return record is not None and record["status"] not in TRY_AGAIN
+        return record is not None and record["status"] not in self.try_again
 
 
 def key_of(record: Record) -> tuple[str, str, str, int]:
@@ -195,9 +202,8 @@ def last_words(worker: subprocess.Popen[str], complaints: Any) -> Record:
 
 def find_versions() -> dict[str, str]:
     """Find the versions of everything that takes part."""
-    names = ["saltus", "numpy", "scipy", "scikit-learn", "numba"]
     found = {"python": platform.python_version()}
-    for name in names:
+    for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -28,16 +28,19 @@ MOST_ROWS_TO_TUNE = 2000
 
 
 class GaussianProcess(Adapter):
-    """A constant times an RBF kernel with a length scale for each input, plus white noise; maximum likelihood.
+    """A constant times an RBF kernel with a length scale for each input, plus white noise where there is noise.
 
-    One ascent from length scales of one standard deviation, as scikit-learn's default; `n_restarts` adds random ones.
+    Maximum likelihood: one ascent from length scales of one standard deviation, as scikit-learn's default; `n_restarts`
+    adds random ones.
     """
 
     def __init__(self, seed: int, n_restarts: int = 0) -> None:
         self.seed, self.n_restarts = seed, n_restarts
 
     def fit(self, X: Floats, Y: Floats) -> None:
-        kernel = ConstantKernel() * RBF(np.ones(X.shape[1])) + WhiteKernel()
+        kernel = ConstantKernel() * RBF(np.ones(X.shape[1]))
+        if not self.exact:
+            kernel += WhiteKernel()
         process = GaussianProcessRegressor(
             kernel, normalize_y=True, n_restarts_optimizer=self.n_restarts, random_state=self.seed
         )

@@ -15,7 +15,6 @@ from sklearn.model_selection import KFold
 from benchmarks.compare.functions import TRUTHS, Truth
 from saltus._typing import Floats
 from saltus.datasets import make_robot_arm, robot_arm_position
-from saltus.demo import read_csv
 
 SUITES = ("noisy", "emulation", "real", "scale")
 N_ROWS = 500
@@ -66,6 +65,11 @@ class Task:
     n_rows: int | None = None
     sized: str | None = None
 
+    @property
+    def exact(self) -> bool:
+        """Whether its data have no noise."""
+        return self.suite == "emulation"
+
 
 def rng_of(name: str, seed: int) -> np.random.Generator:
     """Seed a generator by name and seed, so that tasks do not share their noise."""
@@ -114,6 +118,8 @@ def robot_arm(seed: int) -> Split:
 
 def robot_arm_file(path: Path, seed: int) -> Split:
     """Read MacKay's own data: rows 1-200 to fit, 201-600 to predict, whatever the seed."""
+    from saltus.demo import read_csv
+
     data = read_csv(path)
     X_test, Y_test = data.X[200:], data.Y[200:]
     return Split(data.X[:200], data.Y[:200], X_test, Y_test, robot_arm_position(X_test))

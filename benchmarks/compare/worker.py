@@ -27,6 +27,7 @@ from typing import Any  # noqa: E402
 
 from threadpoolctl import threadpool_limits  # noqa: E402
 
+from benchmarks.compare.adapter import Adapter  # noqa: E402
 from benchmarks.compare.models import make_model  # noqa: E402
 from benchmarks.compare.scores import scores  # noqa: E402
 from benchmarks.compare.tasks import Split, task_of  # noqa: E402
@@ -52,9 +53,8 @@ def peak_memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
 
 
-def measure(model_name: str, seed: int, split: Split) -> dict[str, Any]:
+def measure(model: Adapter, split: Split) -> dict[str, Any]:
     """Fit and predict once, timing both."""
-    model = make_model(model_name, seed)
     before_mb, began_cpu, began = peak_memory_mb(), process_time(), perf_counter()
     model.fit(split.X, split.Y)
     cpu_s, wall_s = process_time() - began_cpu, perf_counter() - began
@@ -89,7 +89,7 @@ def work(job: Job, say: Any) -> None:
     task = task_of(job.suite, job.task, path)
     try:
         first = task.make(job.seeds[0])
-        make_model(job.model, 0).warm_up(first.X[:N_WARM_UP_ROWS], first.Y[:N_WARM_UP_ROWS])
+        make_model(job.model, 0, exact=task.exact).warm_up(first.X[:N_WARM_UP_ROWS], first.Y[:N_WARM_UP_ROWS])
     except Exception as error:
         for seed in job.seeds:
             say({"seed": seed, **describe(error)})
@@ -99,7 +99,7 @@ def work(job: Job, say: Any) -> None:
         split = first if seed == job.seeds[0] else task.make(seed)
         facts = {"seed": seed, "n_rows": len(split.X), "n_inputs": split.X.shape[1], "data": split.digest()}
         try:
-            say({**facts, **measure(job.model, seed, split)})
+            say({**facts, **measure(make_model(job.model, seed, exact=task.exact), split)})
         except Exception as error:
             say({**facts, **describe(error)})
 
