@@ -1,17 +1,26 @@
 """What a fitted model says, as numbers, for summaries, pictures and reports."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
 from saltus.criteria import criterion_value
+from saltus.document import join_names
+from saltus.engine.network import Network
 from saltus.regressors import AnnealedRegressor, BayesianRegressor, Regressor
 from saltus.regressors.base import DEFAULT_K_MAX
 
 # Sizes whose criterion is within this of the best are said to be nearly as good.
 NEARLY_AS_GOOD = 2.0
+# Tables and pictures of sizes go this far to either side of the best.
+SIZES_BESIDE_BEST = 5
 
 # An interval of the posterior of k ends where this much is missing, rather than at a rounding error.
 ROUNDING = 1e-9
+
+# Along the range of an input, the output is looked at in so many places.
+POINTS_ON_A_RANGE = 25
 
 CRITERION_LABELS = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "mdl": "MDL", "hqc": "HQC", "ebic": "EBIC"}
 
@@ -83,3 +92,38 @@ def relevance_in_use(model: AnnealedRegressor) -> Floats | None:
     if not model._learns_metric:
         return None
     return model.relevance_ * (model.n_bases_ > 0)
+
+
+def single_network(model: Regressor) -> Network:
+    """Take the one network that describes the model: the best, or the one of the draw with the highest density."""
+    if isinstance(model, BayesianRegressor):
+        return model.map_estimate_
+    return model.result_.chains[model.result_.best_chain].best.network
+
+
+def rank_by_effect(model: Regressor) -> Ints:
+    """Order the inputs (d,) by how far the output goes along their range, others at their means; the farthest first."""
+    inputs, network = model.data_notes_.inputs, single_network(model)
+    spreads = []
+    for j in range(len(inputs.names)):
+        rows = np.tile(inputs.mean, (POINTS_ON_A_RANGE, 1))
+        rows[:, j] = np.linspace(inputs.min[j], inputs.max[j], POINTS_ON_A_RANGE)
+        spreads.append((np.ptp(network.predict(rows), axis=0) / network.outputs.scale).max())
+    return np.argsort(-np.array(spreads), kind="stable")
+
+
+def rank_by_relevance(model: Regressor) -> Ints:
+    """Order the inputs that the basis functions use by their relevance there, and by their effect where that ties."""
+    by_effect = rank_by_effect(model)
+    relevance = np.sqrt(np.diag(single_network(model).metric)) * model.data_notes_.inputs.std
+    order = by_effect[np.argsort(-relevance[by_effect].round(6), kind="stable")]
+    return order[relevance[order] > 0]
+
+
+def find_column(names: Sequence[str], wanted: int | str, kind: str) -> int:
+    """Turn the name or number of an input or output into its number."""
+    if isinstance(wanted, str) and wanted in names:
+        return names.index(wanted)
+    if not isinstance(wanted, str) and 0 <= wanted < len(names):
+        return int(wanted)
+    raise ValueError(f"There is no {kind} {wanted!r}: the {kind}s are 0 to {len(names) - 1}: {join_names(names)}.")

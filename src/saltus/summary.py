@@ -12,6 +12,7 @@ from saltus.document import Cell, Section, Table, count, join_names, join_sizes,
 from saltus.engine.result import AGREEMENT
 from saltus.findings import (
     NEARLY_AS_GOOD,
+    SIZES_BESIDE_BEST,
     criterion_by_size,
     criterion_label,
     interval_of_noise,
@@ -24,8 +25,7 @@ from saltus.findings import (
 )
 from saltus.regressors import AnnealedRegressor, BayesianRegressor, Regressor
 
-# The table of sizes goes this far to either side of the best, that of inputs so far down.
-SIZES_BESIDE_BEST = 5
+# The table of inputs goes so far down.
 MOST_INPUTS = 20
 # Sizes with less than this probability are left out of their table.
 RARE = 0.01

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,6 +21,9 @@ from saltus.metrics import METRICS, check_metric_matrix
 from saltus.regressors.notes import ColumnNotes, DataNotes, name_inputs, name_outputs
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from onnx import ModelProto
+
     from saltus.summary import Summary
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
@@ -117,6 +120,50 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         from saltus.files import save
 
         save(self, path)
+
+    def plot(self, X: ArrayLike | None = None, y: ArrayLike | None = None, *, output: int | str = 0) -> "Figure":
+        """Draw the fit, the size, what the inputs do, the centres and how the chains went, in one figure.
+
+        `saltus.plots` has each picture alone. Needs the extra `plot`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or None
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
+            Rows to draw; a model does not keep those that it was fitted to. Without them, the fit is left out unless
+            there is one input.
+        output : int or str, default=0
+            Which output, by number or name.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+        """
+        check_is_fitted(self)
+        from saltus.plots import plot_overview
+
+        return plot_overview(self, X, y, output=output)
+
+    def to_onnx(self, dtype: DTypeLike = np.float64) -> "ModelProto":
+        """Write the fitted model as an ONNX model, which predicts without Python. Needs the extra `onnx`.
+
+        The input is `X` (N, n_features), for any N. The output of an AnnealedRegressor is `y`, of the shape that
+        `predict` gives it; those of a BayesianRegressor are `mean` and `std`, of a new y, noise included.
+
+        Parameters
+        ----------
+        dtype : {np.float64, np.float32}, default=np.float64
+            The type of the input and the outputs. The arithmetic is in float64 either way: the terms of a network are
+            often thousands of times larger than their sum, whose third digit float32 would spoil.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            :func:`saltus.export_onnx` writes it to a file.
+        """
+        from saltus.onnx_export import make_onnx
+
+        return make_onnx(self, dtype)
 
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
         raise NotImplementedError

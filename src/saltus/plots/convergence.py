@@ -1,23 +1,15 @@
-"""Pictures. matplotlib is an extra: ``pip install saltus[plot]``."""
+"""The paper's figure 2."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from saltus._typing import Floats
+from saltus.plots.style import CYCLE, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from saltus.regressors import AnnealedRegressor
-
-
-def require_matplotlib() -> Any:
-    """Import matplotlib.figure, or say how to get it."""
-    try:
-        from matplotlib import figure
-    except ImportError as error:
-        raise ImportError("Pictures need matplotlib, which is not installed: pip install saltus[plot]") from error
-    return figure
 
 
 def summed_mse(Y: Floats, predicted: Floats) -> float:
@@ -45,12 +37,12 @@ def plot_convergence(
     -------
     matplotlib.figure.Figure
     """
-    figure = require_matplotlib().Figure(figsize=(10, 6.5), layout="constrained")
+    figure = require_matplotlib("figure").Figure(figsize=(10, 6.5), layout="constrained")
     axes = figure.subplots(2, 2, sharex=True)
     for number, (label, model) in enumerate(models.items()):
         chain_number = model.result_.best_chain
         trace = model.result_.chains[chain_number].trace
-        color = f"C{number}"
+        color = CYCLE[number % len(CYCLE)]
         axes[0, 0].plot(trace.iteration, trace.log_posterior, color=color, lw=0.8, label=label)
         axes[0, 1].plot(trace.iteration, trace.n_bases, color=color, lw=0.8, label=label)
         for axis, (X, Y) in ((axes[1, 0], train), (axes[1, 1], test)):

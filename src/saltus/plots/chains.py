@@ -1,0 +1,107 @@
+"""Pictures of how the chains went."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from saltus.document import count
+from saltus.engine.result import MoveCount
+from saltus.plots.style import BLUE, CYCLE, ORANGE, count_along, finish, ink, make_axes, require_matplotlib
+from saltus.regressors import AnnealedRegressor, BayesianRegressor, Regressor
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LABELS = {"log_posterior": "log posterior", "n_bases": "centres"}
+# Of a long trace, so many points are drawn.
+MOST_POINTS = 1000
+# The way up from a random start is left out of the picture, but for this share of the trace.
+SHARE_BELOW = 0.02
+
+
+def plot_trace(model: Regressor, quantity: str = "log_posterior", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the path of every chain; for an annealed model, with the temperature of the best.
+
+    Parameters
+    ----------
+    model : fitted AnnealedRegressor or BayesianRegressor
+    quantity : {"log_posterior", "n_bases"}, default="log_posterior"
+    ax : matplotlib Axes or None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    if quantity not in LABELS:
+        raise ValueError(f"quantity must be one of {', '.join(LABELS)}. Got {quantity!r}.")
+    ax = make_axes(ax)
+    if isinstance(model, BayesianRegressor):
+        for number, chain in enumerate(model.chains_):
+            ax.plot(getattr(chain.draws, quantity), color=CYCLE[number % len(CYCLE)], lw=0.8, alpha=0.8)
+        title, xlabel = f"{LABELS[quantity].capitalize()} of {count(len(model.chains_), 'chain')}", "draw"
+    else:
+        _draw_annealed(ax, model, quantity)
+        n_chains = len(model.result_.chains)
+        title = f"{LABELS[quantity].capitalize()} of {count(n_chains, 'chain')}" + ", the best in blue" * (n_chains > 1)
+        xlabel = "iteration"
+    if quantity == "n_bases":
+        count_along(ax.yaxis)
+    return finish(ax, title=title, xlabel=xlabel, ylabel=LABELS[quantity])
+
+
+def _draw_annealed(ax: "Axes", model: AnnealedRegressor, quantity: str) -> None:
+    best = model.result_.best_chain
+    drawn = []
+    for number, chain in sorted(enumerate(model.result_.chains), key=lambda item: item[0] == best):
+        step = -(-len(chain.trace.iteration) // MOST_POINTS)
+        at, values = chain.trace.iteration[::step], getattr(chain.trace, quantity)[::step]
+        if number == best:
+            ax.plot(at, values, color=BLUE, lw=1.2)
+        else:
+            ax.plot(at, values, color=ink(), lw=0.6, alpha=0.3)
+        drawn.append(values)
+    if quantity == "log_posterior":
+        values = np.concatenate(drawn)
+        low, high = np.quantile(values, SHARE_BELOW), values.max()
+        room = 0.05 * (high - low) or 1.0
+        ax.set_ylim(low - room, high + room)
+    trace = model.result_.chains[best].trace
+    heat = ax.twinx()
+    step = -(-len(trace.iteration) // MOST_POINTS)
+    heat.plot(trace.iteration[::step], trace.temperature[::step], color=ORANGE, lw=0.9, ls=(0, (4, 2)))
+    heat.set_yscale("log")
+    heat.yaxis.set_major_formatter(require_matplotlib("ticker").FormatStrFormatter("%g"))
+    heat.yaxis.set_minor_formatter(require_matplotlib("ticker").NullFormatter())
+    heat.set_ylabel("temperature of the best", color=ORANGE)
+    heat.tick_params(axis="y", colors=ORANGE, which="both")
+    heat.spines[:].set_visible(False)
+    ax.locator_params(axis="x", nbins=4)
+
+
+def plot_acceptance(model: Regressor, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw how often each move was accepted, over all chains.
+
+    Parameters
+    ----------
+    model : fitted AnnealedRegressor or BayesianRegressor
+    ax : matplotlib Axes or None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    ax = make_axes(ax)
+    chains = model.chains_ if isinstance(model, BayesianRegressor) else model.result_.chains
+    names = list(dict.fromkeys(name for chain in chains for name in chain.moves))
+    nothing = MoveCount(0, 0, 0)
+    totals = [sum((chain.moves.get(name, nothing) for chain in chains), start=nothing) for name in names]
+    shares = [100 * total.acceptance for total in totals]
+    bars = ax.barh(names, shares, color=BLUE, height=0.65)
+    labels = [f"{share:.2g} % of {total.chosen:,}" for share, total in zip(shares, totals, strict=True)]
+    ax.bar_label(bars, labels, padding=3, fontsize="small")
+    ax.set_xlim(0, 1.5 * max(1.0, *shares))  # room for the labels
+    ax.invert_yaxis()
+    ax.tick_params(axis="y", length=0)
+    finish(ax, title="Accepted, by move", xlabel="% of proposals", ylabel="")
+    ax.grid(visible=False, axis="y")
+    return ax

@@ -1,0 +1,66 @@
+"""A picture of what one input does."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from saltus._typing import Floats
+from saltus.curves import partial_dependence
+from saltus.findings import find_column
+from saltus.plots.style import BLUE, finish, ink, make_axes
+from saltus.regressors import Regressor
+from saltus.regressors.base import check_inputs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_dependence(
+    model: Regressor,
+    feature: int | str,
+    X: ArrayLike | None = None,
+    *,
+    output: int | str = 0,
+    coverage: float = 0.9,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw how the prediction depends on one input, averaged over rows, or with the other inputs at their means.
+
+    The average is over no more than 100 rows, evenly spaced. The band of a Bayesian model holds the average with
+    probability `coverage`; noise is not in it.
+
+    Parameters
+    ----------
+    model : fitted AnnealedRegressor or BayesianRegressor
+    feature : int or str
+        Which input, by number or name.
+    X : array-like of shape (n_samples, n_features) or None
+        Rows to average over.
+    output : int or str, default=0
+        Which output, by number or name.
+    coverage : float, default=0.9
+    ax : matplotlib Axes or None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    notes = model.data_notes_
+    j, i = find_column(notes.input_names, feature, "input"), find_column(notes.output_names, output, "output")
+    rows = None if X is None else check_inputs(model, X)
+    ax = make_axes(ax)
+    curve = partial_dependence(model, j, rows, output=i, coverage=coverage)
+    if curve.low is not None and curve.high is not None:
+        ax.fill_between(curve.grid, curve.low, curve.high, color=BLUE, alpha=0.2, lw=0)
+    ax.plot(curve.grid, curve.mean, color=BLUE, lw=1.6)
+    if rows is not None:
+        _draw_rug(ax, rows[:, j])
+    name = notes.input_names[j]
+    return finish(ax, title=f"Dependence on {name}", xlabel=name, ylabel=notes.output_names[i])
+
+
+def _draw_rug(ax: "Axes", values: Floats) -> None:
+    """Mark where each tenth of the rows begins and ends, along the axis."""
+    marks = np.quantile(values, np.linspace(0, 1, 11))
+    ax.plot(marks, np.full(11, 0.02), "|", color=ink(), ms=6, alpha=0.7, transform=ax.get_xaxis_transform())

@@ -1,0 +1,117 @@
+"""A picture of how well the model fits."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_consistent_length
+
+from saltus._typing import Floats
+from saltus.curves import predict_new, spread_out
+from saltus.document import count
+from saltus.findings import find_column
+from saltus.plots.style import BLUE, finish, ink, make_axes
+from saltus.regressors import BayesianRegressor, Regressor
+from saltus.regressors.base import check_inputs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+N_POINTS = 200
+# So many rows fill a picture; more would only make it heavy.
+MOST_ROWS = 1000
+
+
+def plot_fit(
+    model: Regressor,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    output: int | str = 0,
+    coverage: float = 0.9,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the curve with its band, where there is one input; otherwise predicted against observed.
+
+    The band is where a new y lies with probability `coverage`; of an annealed model, it is that of the noise alone. Of
+    more than 1000 rows, 1000 are drawn, evenly spaced.
+
+    Parameters
+    ----------
+    model : fitted AnnealedRegressor or BayesianRegressor
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Rows to draw. A model of one input can do without.
+    output : int or str, default=0
+        Which output, by number or name.
+    coverage : float, default=0.9
+    ax : matplotlib Axes or None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    notes = model.data_notes_
+    number = find_column(notes.output_names, output, "output")
+    rows = None
+    if X is not None and y is not None:
+        rows = check_rows(model, X, y)
+    elif len(notes.input_names) > 1 or X is not None or y is not None:
+        raise ValueError("Predicted against observed needs rows of both: pass X and y.")
+    ax = make_axes(ax)
+    if len(notes.input_names) == 1:
+        _draw_curve(ax, model, rows, number, coverage)
+        xlabel, ylabel = notes.input_names[0], notes.output_names[number]
+    elif rows is not None:
+        _draw_predicted(ax, model, *rows, number, coverage)
+        xlabel, ylabel = "observed", "predicted"
+    title = "Fit" if len(notes.input_names) == 1 else f"Predicted against observed: {notes.output_names[number]}"
+    ax.legend(frameon=False, fontsize="small")
+    return finish(ax, title=title, xlabel=xlabel, ylabel=ylabel)
+
+
+def check_rows(model: Regressor, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+    """Check rows of inputs (N, d) and outputs (N, c) that a model is to be compared with."""
+    inputs = check_inputs(model, X)
+    observed = np.asarray(y, dtype=np.float64)
+    check_consistent_length(inputs, observed)
+    observed = observed.reshape(len(observed), -1)
+    n_outputs = len(model.data_notes_.output_names)
+    if observed.shape[1] != n_outputs:
+        raise ValueError(f"y must have {count(n_outputs, 'column')}, as in fit. Got {observed.shape[1]}.")
+    return inputs, observed
+
+
+def _draw_curve(ax: "Axes", model: Regressor, rows: tuple[Floats, Floats] | None, output: int, coverage: float) -> None:
+    inputs = model.data_notes_.inputs
+    grid = np.linspace(inputs.min[0], inputs.max[0], N_POINTS)
+    if rows is not None:
+        part = spread_out(len(rows[0]), MOST_ROWS)
+        ax.plot(rows[0][part, 0], rows[1][part, output], ".", color=ink(), ms=4, alpha=0.6, label="rows")
+    mean, low, high = predict_new(model, grid[:, None], coverage)
+    ax.fill_between(
+        grid, low[:, output], high[:, output], color=BLUE, alpha=0.2, lw=0, label=_band_label(model, coverage)
+    )
+    ax.plot(grid, mean[:, output], color=BLUE, lw=1.6, label="prediction")
+
+
+def _draw_predicted(
+    ax: "Axes", model: Regressor, inputs: Floats, observed: Floats, output: int, coverage: float
+) -> None:
+    part = spread_out(len(inputs), MOST_ROWS)
+    truth = observed[part, output]
+    mean, low, high = (values[:, output] for values in predict_new(model, inputs[part], coverage))
+    ends = np.array([min(truth.min(), mean.min()), max(truth.max(), mean.max())])
+    label = _band_label(model, coverage)
+    if isinstance(model, BayesianRegressor):
+        ax.vlines(truth, low, high, color=BLUE, lw=0.8, alpha=0.35, label=label)
+    else:
+        reach = 0.5 * (high[0] - low[0])
+        ax.fill_between(ends, ends - reach, ends + reach, color=BLUE, alpha=0.2, lw=0, label=label)
+    ax.plot(ends, ends, color=ink(), lw=0.8, ls="--", label="perfect")
+    ax.plot(truth, mean, ".", color=BLUE, ms=5, alpha=0.8, label="rows")
+
+
+def _band_label(model: Regressor, coverage: float) -> str:
+    of = "new y" if isinstance(model, BayesianRegressor) else "the noise"
+    return f"{100 * coverage:g} % of {of}"

@@ -1,0 +1,48 @@
+"""A picture of how many centres there are, and how sure that is."""
+
+from typing import TYPE_CHECKING
+
+from saltus.findings import NEARLY_AS_GOOD, SIZES_BESIDE_BEST, criterion_by_size, criterion_label
+from saltus.plots.style import BLUE, GREEN, ORANGE, count_along, finish, make_axes
+from saltus.regressors import BayesianRegressor, Regressor
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Sizes that are farther behind than this are off the picture, which would be flat otherwise.
+HEIGHT, MARGIN = 40.0, 2.0
+
+
+def plot_size(model: Regressor, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the best criterion seen with each number of centres; for a Bayesian model, their posterior.
+
+    Sizes that are more than 40 units behind the best are off the picture.
+
+    Parameters
+    ----------
+    model : fitted AnnealedRegressor or BayesianRegressor
+    ax : matplotlib Axes or None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    ax = make_axes(ax)
+    count_along(ax.xaxis)
+    if isinstance(model, BayesianRegressor):
+        ax.bar(list(model.posterior_k_), list(model.posterior_k_.values()), color=BLUE, width=0.8)
+        return finish(ax, title="Posterior of the size", xlabel="centres", ylabel="probability")
+    by_size = {
+        k: value for k, value in criterion_by_size(model).items() if abs(k - model.n_bases_) <= SIZES_BESIDE_BEST
+    }
+    best = by_size[model.n_bases_]
+    nearly = f"within {NEARLY_AS_GOOD:g} of the best"
+    ax.axhspan(best, best + NEARLY_AS_GOOD, color=GREEN, alpha=0.25, lw=0, label=nearly)
+    ax.plot(list(by_size), list(by_size.values()), "o-", color=BLUE, lw=1.2, ms=4)
+    ax.plot(model.n_bases_, best, "D", color=ORANGE, ms=7, label="chosen")
+    ax.set_ylim(best - MARGIN, best + min(max(by_size.values()) - best + MARGIN, HEIGHT))
+    if len(by_size) == 1:
+        ax.set_xlim(model.n_bases_ - 1, model.n_bases_ + 1)
+    ax.legend(frameon=False, fontsize="small")
+    label = f"criterion ({criterion_label(model)})"
+    return finish(ax, title="Best criterion seen for each size", xlabel="centres", ylabel=label)
