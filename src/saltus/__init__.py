@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from saltus.bases import Radial
     from saltus.files import FileError, load
+    from saltus.onnx_export import export_onnx
     from saltus.regressors import AnnealedRegressor, BayesianRegressor
     from saltus.schedules import Constant, Geometric, Linear, Logarithmic
 
@@ -24,6 +25,7 @@ __all__ = [
     "Logarithmic",
     "Radial",
     "__version__",
+    "export_onnx",
     "load",
 ]
 
@@ -32,6 +34,7 @@ _HOME = {
     "BayesianRegressor": "saltus.regressors",
     "FileError": "saltus.files",
     "load": "saltus.files",
+    "export_onnx": "saltus.onnx_export",
     "Radial": "saltus.bases",
     "Constant": "saltus.schedules",
     "Geometric": "saltus.schedules",
