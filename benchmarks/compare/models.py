@@ -2,11 +2,12 @@
 
 import ast
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.compare.adapter import Adapter
 from benchmarks.compare.ours import OURS
-from benchmarks.compare.peers import PEERS
+from benchmarks.compare.peers import NEEDS, PEERS
 from benchmarks.compare.scikit import SCIKIT
 
 MODELS: dict[str, Callable[..., Adapter]] = {**OURS, **SCIKIT, **PEERS}
@@ -40,6 +41,14 @@ def make_model(name: str, seed: int, *, exact: bool = False) -> Adapter:
     model = MODELS[base](seed, **options)
     model.exact = exact
     return model
+
+
+def missing(name: str) -> str | None:
+    """Say what a model needs that is not installed."""
+    module = NEEDS.get(parse(name)[0])
+    if module is None or find_spec(module) is not None:
+        return None
+    return f"there is no module {module}; pip install -r benchmarks/requirements.txt"
 
 
 def expand(names: list[str]) -> list[str]:

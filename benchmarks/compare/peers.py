@@ -233,6 +233,16 @@ def worded(options: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
+# The module that each needs, where it is not SciPy's.
+NEEDS = {
+    "bppr": "pyBayesPPR",
+    "bass": "pyBASS",
+    "bart": "stochtree",
+    "rvm": "fastrvm",
+    "mars": "pymars",
+    "krg": "smt",
+}
+
 PEERS = {
     "bppr": lambda seed, **options: PerOutput(lambda: BayesPPR(seed, **options)),
     "bass": lambda seed, **options: PerOutput(lambda: Bass(seed, **options)),

@@ -16,6 +16,7 @@ for variable in (
 ):
     os.environ[variable] = "1"
 
+import hashlib  # noqa: E402
 import json  # noqa: E402
 import resource  # noqa: E402
 import sys  # noqa: E402
@@ -27,6 +28,7 @@ from typing import Any  # noqa: E402
 
 from threadpoolctl import threadpool_limits  # noqa: E402
 
+import saltus  # noqa: E402
 from benchmarks.compare.adapter import Adapter  # noqa: E402
 from benchmarks.compare.models import make_model  # noqa: E402
 from benchmarks.compare.scores import scores  # noqa: E402
@@ -46,6 +48,14 @@ class Job:
     seeds: tuple[int, ...]
     robot_arm_file: str | None = None
     memory_limit_gb: float = 8.0
+
+
+def fingerprint() -> str:
+    """Find a short hash of what of saltus decides a fit: figures of two versions are not to be mixed."""
+    home = Path(saltus.__file__).parent
+    files = sorted(home.glob("engine/*.py")) + sorted(home.glob("bases/*.py")) + sorted(home.glob("regressors/*.py"))
+    files += [home / "criteria.py", home / "metrics.py", home / "schedules.py"]
+    return hashlib.sha1(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 
 def peak_memory_mb() -> float:
@@ -71,6 +81,7 @@ def measure(model: Adapter, split: Split) -> dict[str, Any]:
         "peak_mb": fit_mb,
         "peak_mb_before": before_mb,
         "settings": model.settings,
+        "code": fingerprint(),
     }
 
 
