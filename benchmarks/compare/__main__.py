@@ -6,12 +6,16 @@ A model's name may carry options: ``bayes:metric=learned,basis=gaussian@1.5``, `
 """
 
 import argparse
+import shlex
+import sys
 from pathlib import Path
 from time import monotonic
 
 from benchmarks.compare.models import GROUPS, MODELS, REFERENCE, expand
+from benchmarks.compare.page import write_page
+from benchmarks.compare.pictures import draw_all
 from benchmarks.compare.run import Journal, Limits, plan, run
-from benchmarks.compare.table import write_tables
+from benchmarks.compare.table import in_order, write_tables
 from benchmarks.compare.tasks import SUITES, all_tasks
 
 # Seconds one fit may take; seconds after which a quick run starts no more.
@@ -35,6 +39,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--robot-arm-file", type=Path, help="MacKay's data: a CSV file with columns x1, x2, y1, y2")
     parser.add_argument("--retry", action="store_true", help="try again what failed or took too long")
     parser.add_argument("--table-only", action="store_true", help="fit nothing, make the tables of what is there")
+    parser.add_argument("--page", type=Path, help="write the page of docs too, with its pictures in images/ beside it")
     parser.add_argument("-o", "--out", type=Path, default=Path("out"))
     return parser.parse_args()
 
@@ -63,7 +68,15 @@ def main() -> None:
     if not options.table_only:
         seeds = options.seeds or (2 if quick else 10)
         run(plan(tasks, models, seeds, journal, limits, options.robot_arm_file), tasks, journal, limits, options.jobs)
-    print(write_tables(list(journal.records.values()), options.out, options.reference))
+    records = in_order(list(journal.records.values()))
+    if not records:
+        raise SystemExit(f"There is nothing to show: {journal.path} has no records, and nothing was run.")
+    print(write_tables(records, options.out, options.reference))
+    draw_all(records, options.out, options.reference)
+    if options.page is not None:
+        words = [Path(word).name if word == str(options.robot_arm_file) else word for word in sys.argv[1:]]
+        command = f"python -m benchmarks.compare {shlex.join(words)}"
+        write_page(records, options.page, command, options.reference, options.out / "engines.jsonl")
 
 
 if __name__ == "__main__":

@@ -72,3 +72,13 @@ def mean_ranks(figures: dict[str, Cells]) -> dict[str, float]:
         return dict.fromkeys(models, float("nan"))
     ranks = [rankdata([figures[model][cell] for model in models]) for cell in sorted(common)]
     return dict(zip(models, np.mean(ranks, axis=0).tolist(), strict=True))
+
+
+def verdict(logs: list[float]) -> str:
+    """Say how a model stands to another on one task: by two standard errors, and by more than 2 %."""
+    if len(logs) < 2:
+        return "one seed"
+    mean = float(np.mean(logs))
+    if abs(mean) < max(2.0 * standard_error(logs), np.log(1.02)):
+        return "tie"
+    return "win" if mean < 0 else "loss"

@@ -1,0 +1,177 @@
+"""The page "How it compares", made from the records of a run: what was measured, where saltus wins, ties and loses."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.compare.aims import AIMS, AVERAGE, BAYES
+from benchmarks.compare.engines import engines_table
+from benchmarks.compare.pictures import draw_all, draw_engines, is_ours, read_engines
+from benchmarks.compare.run import PACKAGES, machine
+from benchmarks.compare.statistics import Record, cells, log_ratios, task_ratio, verdict
+from benchmarks.compare.table import (
+    ERROR,
+    NONE,
+    by_task,
+    complaints,
+    markdown,
+    of_suite,
+    ordered,
+    ratios_by_task,
+    summary,
+    task_means,
+)
+from benchmarks.compare.tasks import SUITES
+
+ABOUT = {
+    "noisy": "Truths that are known, with noise: 500 rows, 200 for the robot arm; 2 000 test rows. The error is to the "
+    "truth, the test's own noise left out.",
+    "emulation": "Functions without noise, Latin hypercube designs of 100 and 1 000 rows, 2 000 test rows. Models that "
+    "can be told that there is no noise are told. Published means stand below ours.",
+    "real": "Data without a known truth, 5-fold cross-validation, repeated.",
+    "scale": "Friedman 1 with noise 1 and ever more rows, 10 000 test rows. A model that takes too long or too much "
+    "memory is not tried with more.",
+}
+
+PICTURES = {
+    "noisy": {
+        "compare_noisy_cpu.png": "Error against CPU time, a point a model",
+        "compare_coverage.png": "Coverage of 95 % intervals, a dot a task",
+    },
+    "emulation": {"compare_emulation_cpu.png": "Variance unexplained against CPU time, a point a model"},
+    "real": {"compare_real_cpu.png": "Error against CPU time, a point a model"},
+    "scale": {"compare_scale.png": "Error, CPU time and memory against the number of rows"},
+}
+
+# Why a task is lost, where it is: what in it a few smooth bumps and a linear term do not have.
+REASONS = {
+    "Blocks": "steps: a sum of smooth bumps needs several for each, trees need one cut",
+    "Bumps": "eleven sharp peaks of very different widths, and the metric learns one width for all",
+    "Doppler": "its frequency grows without bound towards 0, and the metric learns one width for all",
+    "HeaviSine": "two jumps, which a smooth basis smears",
+    "co2": "the seasons repeat 44 times, and each needs basis functions of its own",
+    "sunspots": "28 cycles, each with basis functions of its own",
+    "diabetes": "nearly linear and very noisy: nearly everything ties",
+    "linnerud": "twenty rows",
+}
+
+
+def write_page(records: list[Record], path: Path, command: str, reference: str, engines: Path) -> None:
+    """Write the page, and its pictures beside it in `images`."""
+    images = path.parent / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    drawn = [picture.name for picture in draw_all(records, images, reference)]
+    parts = [opening(records, command), "## In short\n", aims_table(records), "", standings(records), ""]
+    for suite in SUITES:
+        if of_suite(records, suite):
+            parts += [suite_section(of_suite(records, suite), suite, reference, drawn)]
+    if engines.exists():
+        parts += [engines_section(engines, images)]
+    parts += ["## Settings\n", settings(records), ""]
+    path.write_text("\n".join(parts))
+
+
+def opening(records: list[Record], command: str) -> str:
+    """Say what was run, where and how."""
+    versions = records[-1].get("versions", {})
+    found = {name: versions[name] for name in ("python", *PACKAGES) if versions.get(name, "missing") != "missing"}
+    said = ", ".join(f"{name} {number}" for name, number in found.items())
+    dates = sorted(record["date"][:10] for record in records if "date" in record)
+    codes = {record["code"] for record in records if is_ours(record["model"]) and "code" in record}
+    mixed = "\n\n**These figures mix several versions of saltus's code.**" if len(codes) > 1 else ""
+    return f"""# How it compares
+
+Fits of {dates[0]} to {dates[-1]}, page of {datetime.now(UTC):%Y-%m-%d}, on {machine()}, made by
+
+```bash
+{command}
+```
+
+with {said}.{mixed}
+
+Every model runs in a process of its own with one thread, on the same splits. CPU time is that of the fit, tuning
+included, compilation left out: each worker compiles before it measures. Memory is the peak of the process, imports
+included. Models without a predictive distribution have no CRPS and no coverage. Ratios are geometric means of paired
+ratios on the same splits, each task counting the same, ± one standard error over seeds. What is tuned has 20 random
+candidates in 3-fold cross-validation, the same for all; other peers run as their own documentation says
+([`benchmarks/compare/peers.py`](../benchmarks/compare/peers.py)).
+"""
+
+
+def aims_table(records: list[Record]) -> str:
+    """Set what saltus should reach beside what was measured."""
+    rows = []
+    for aim in AIMS:
+        found = aim.measure(records)
+        rows.append(
+            [aim.said, aim.limit, *((found[0], "yes" if found[1] else "**no**") if found else ("not measured", ""))]
+        )
+    return markdown(["aim", "at most, or", "measured", "met"], rows)
+
+
+def standings(records: list[Record]) -> str:
+    """Set each of ours against the best peer of each task: win, tie, loss, and why."""
+    rows = []
+    for suite in SUITES:
+        kept, (error, _) = of_suite(records, suite), ERROR[suite]
+        rivals = [model for model in ordered(kept, "model") if not is_ours(model)]
+        means = {model: task_means(kept, model, error) for model in rivals}
+        for task in ordered(kept, "task"):
+            on_task = {model: found[task] for model, found in means.items() if task in found}
+            if on_task:
+                best = min(on_task, key=on_task.__getitem__)
+                row = [against(kept, model, best, task, error) for model in (AVERAGE, BAYES)]
+                lost = any(cell.startswith("loss") for cell in row)
+                rows.append([suite, task, f"{best} {on_task[best]:.3g}", *row, REASONS.get(task, "") if lost else ""])
+    header = ["suite", "task", "best peer, its error", "AnnealedRegressor", "BayesianRegressor", "why, where lost"]
+    return (
+        "Against the best peer of each task, whichever it is. A win or a loss is by two standard errors and by 2 %, the "
+        "rest are ties:\n\n" + markdown(header, rows)
+    )
+
+
+def against(records: list[Record], model: str, rival: str, task: str, error: str) -> str:
+    """Say how a model stands to a rival on a task, with the ratio of errors."""
+    logs = log_ratios(cells(records, model, error), cells(records, rival, error)).get(task)
+    return NONE if logs is None else f"{verdict(logs)}, {task_ratio(logs)}"
+
+
+def suite_section(records: list[Record], suite: str, reference: str, drawn: list[str]) -> str:
+    """Make the section of a suite."""
+    error, name = ERROR[suite]
+    parts = [f"## {suite.capitalize()}\n", ABOUT[suite], "", summary(records, error, reference), ""]
+    names = [
+        f"compare_{suite}_cpu.png",
+        *({"noisy": ["compare_coverage.png"], "scale": ["compare_scale.png"]}.get(suite, [])),
+    ]
+    parts += [f"![{suite}](images/{name})\n" for name in names if name in drawn]
+    parts += [f"{name.capitalize()}, mean over seeds:\n", by_task(records, error, suite), ""]
+    parts += [f"Over that of {reference}:\n", ratios_by_task(records, error, reference), ""]
+    if suite == "noisy":
+        parts += ["Share of test values inside 95 % intervals:\n", by_task(records, "coverage"), ""]
+    if suite == "scale":
+        parts += ["CPU seconds of a fit:\n", by_task(records, "cpu_s"), ""]
+    problems = complaints(records)
+    if problems:
+        parts += ["What did not succeed:\n", problems, ""]
+    return "\n".join(parts)
+
+
+def engines_section(path: Path, images: Path) -> str:
+    """Make the section of the searches."""
+    records = read_engines(path)
+    draw_engines(records).savefig(images / "compare_engines.png", dpi=110, bbox_inches="tight")
+    return f"""## Searches on one target
+
+The paper's eq. (3) on the robot arm: cubic basis, Euclidean distance, MDL. The best log posterior, median over seeds,
+by `python -m benchmarks.compare.engines`. saltus's own search mixes chains and descents and does not count evaluations.
+
+{engines_table(records)}
+
+![Best log posterior against evaluations and CPU seconds](images/compare_engines.png)
+"""
+
+
+def settings(records: list[Record]) -> str:
+    """List what each model was, as it was on the last task it was fitted to."""
+    last = {record["model"]: " ".join(record["settings"].split()) for record in records if record["status"] == "ok"}
+    return markdown(["model", "settings, on the last task"], [[model, f"`{said}`"] for model, said in last.items()])
