@@ -271,6 +271,16 @@ def test_a_posterior_of_real_size_is_a_small_graph():
     assert_same_moments(model, X)
 
 
+def test_draws_are_not_padded_to_the_size_of_the_largest():
+    X = np.linspace(-3, 3, 150)[:, None]
+    y = np.sinc(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(150)
+    model = BayesianRegressor(n_iter=2000, random_state=0).fit(X, y)
+    draws = model._predictive.draws
+    numbers = np.array([draw.K.size + draw.mean.size for draw in draws])
+    assert numbers.max() > 3 * numbers.mean()
+    assert model.to_onnx().ByteSize() < 0.6 * len(draws) * 8 * numbers.max()
+
+
 @pytest.mark.parametrize("n_rows", [1, 500])
 def test_any_number_of_rows(annealed, bayesian, data, n_rows):
     X = np.resize(data[0], (n_rows, 3))
