@@ -161,8 +161,8 @@ def _names(content: Sequence[Any]) -> NDArray[np.object_]:
 def _random_state(content: Sequence[Any]) -> np.random.RandomState:
     words, position, has_gauss, gauss = content
     # NumPy takes the position as it comes, and would read beyond the words.
-    if words.shape != (TWISTER_WORDS,) or type(position) is not int or not 0 <= position <= TWISTER_WORDS:
+    if (words.dtype, words.shape) != (np.uint32, (TWISTER_WORDS,)) or position not in range(TWISTER_WORDS + 1):
         raise ValueError("a RandomState is in no state that exists")
     state = np.random.RandomState()
-    state.set_state((TWISTER, words.astype(np.uint32), position, int(has_gauss), float(gauss)))
+    state.set_state((TWISTER, words, position, int(has_gauss), float(gauss)))
     return state

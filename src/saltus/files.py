@@ -32,6 +32,9 @@ FORMAT_VERSION = 1
 # In bytes; the directory lists the members of the zip.
 LARGEST_FILE, LARGEST_DOCUMENT, LARGEST_DIRECTORY = 2**30, 2**24, 2**16
 
+LONGEST_HEADER = 128  # of a flat array
+LONGEST_QUOTE = 200  # of a file, in a message
+
 DOCUMENT = "model.json"
 MEMBERS = {name: f"{name}.npy" for name in NUMBERS}
 
@@ -159,13 +162,20 @@ def _unpack(file: BinaryIO) -> NetworkRegressor:
             document = _read_document(archive)
             arrays = _cut(_read_numbers(archive), document["arrays"])
         return _build(Decoder(arrays, document["parts"]), document)
-    except (FileError, MemoryError):
+    except FileError:
         raise
     except Exception as error:  # there is no end to what hostile bytes make zipfile, json or NumPy raise
         said = str(error) if type(error) in (ValueError, TypeError) else f"{type(error).__name__}: {error}"
         raise FileError(
-            f"is damaged, or is no model file: {said}. Save the model again, or get another copy of its file."
+            f"is damaged, or is no model file: {_printable(said)}. Save the model again, or get another copy of its "
+            f"file."
         ) from error
+
+
+def _printable(text: object) -> str:
+    """Show what a file said, briefly and without what a terminal would obey."""
+    shown = str(text)[:LONGEST_QUOTE]
+    return shown if shown.isprintable() else ascii(shown)
 
 
 def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
@@ -212,8 +222,8 @@ def _read_document(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise ValueError(f"it calls itself {document['format']!r}, version {version!r}")
     if version > FORMAT_VERSION:
         raise FileError(
-            f"has format {version}, written by saltus {document['saltus_version']}. This is saltus {__version__}, "
-            f"which reads formats up to {FORMAT_VERSION}. Install a newer saltus."
+            f"has format {_printable(version)}, written by saltus {_printable(document['saltus_version'])}. This is "
+            f"saltus {__version__}, which reads formats up to {FORMAT_VERSION}. Install a newer saltus."
         )
     return document
 
@@ -239,7 +249,7 @@ def _from_npy(content: bytes, expected: "np.dtype[Any]") -> NDArray[Any]:
     stream = io.BytesIO(content)
     if npy.read_magic(stream) != (1, 0):
         raise ValueError("an array is of another version")
-    shape, _, dtype = npy.read_array_header_1_0(stream)
+    shape, _, dtype = npy.read_array_header_1_0(stream, LONGEST_HEADER)
     start = stream.tell()
     if dtype != expected or shape != ((len(content) - start) // dtype.itemsize,):
         raise ValueError(f"{len(content) - start} bytes of {expected} call themselves {shape} of {dtype}")
@@ -251,8 +261,8 @@ def _cut(numbers: Mapping[str, NDArray[Any]], table: Iterable[Any]) -> list[NDAr
     used = dict.fromkeys(numbers, 0)
     arrays = []
     for name, shape, order in table:
-        if not all(type(size) is int and size >= 0 for size in shape):
-            raise ValueError(f"an array has the shape {shape}")
+        if not all(type(size) is int and size >= 0 for size in shape) or order not in ("C", "F"):
+            raise ValueError(f"an array has the shape {shape} in the order {order!r}")
         flat = numbers[name][used[name] : used[name] + math.prod(shape)]
         arrays.append(flat.reshape(shape, order=order).astype(name, order=order))
         used[name] += flat.size

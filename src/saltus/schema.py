@@ -151,6 +151,7 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
     BayesianRegressor: lambda model: len(model.chains_) > 0,
     Draws: lambda draws: bool((draws.n_bases >= 0).all()),
     Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
+    Predictive: lambda predictive: predictive.degrees > 0,
 }
 
 
@@ -179,7 +180,7 @@ def check_sizes(part: Any, shared: dict[str, int]) -> None:
     """
     kind = type(part)
     if kind in TRUTHS and not TRUTHS[kind](part):
-        raise ValueError(f"{kind.__name__} refers to what is not there")
+        raise ValueError(f"{kind.__name__} counts or refers to what is not there")
     own: dict[str, int] = {}
     for letter, size in _sizes(part):
         known = shared if letter in SHARED_SIZES else own
