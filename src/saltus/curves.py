@@ -1,6 +1,5 @@
 """Predictions as curves with bands: of new y, and of the partial dependence on an input."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,7 @@ from scipy.special import ndtri
 
 from saltus._typing import Floats
 from saltus.engine.predictive import Mixture
-from saltus.regressors import AnnealedRegressor, BayesianRegressor, Regressor
+from saltus.regressors import BayesianRegressor, Regressor
 
 N_POINTS = 40
 # Partial dependence averages over no more rows and draws than these, evenly spaced: it is for the eye.
@@ -26,6 +25,14 @@ class Curve:
     high: Floats | None = None
 
 
+def predict_mean(model: Regressor, inputs: Floats) -> Floats:
+    """Predict the mean (N, c) of y at checked inputs (N, d)."""
+    if isinstance(model, BayesianRegressor):
+        return np.concatenate([mixture.moments()[0] for _, mixture in model._predictive.mixtures(inputs)])
+    networks = zip(model.weights_, model.networks_, strict=True)
+    return np.sum([weight * network.predict(inputs) for weight, network in networks], axis=0)
+
+
 def predict_new(model: Regressor, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
     """Predict y at checked inputs (N, d): the mean, and the ends of the interval that holds a new y; each (N, c).
 
@@ -38,7 +45,7 @@ def predict_new(model: Regressor, inputs: Floats, coverage: float = 0.9) -> tupl
         ]
         mean, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
         return mean, low, high
-    mean = _predict_mean(model, inputs)
+    mean = predict_mean(model, inputs)
     reach = float(ndtri(0.5 + 0.5 * coverage)) * np.sqrt(np.atleast_1d(model.noise_variance_))
     return mean, mean - reach, mean + reach
 
@@ -60,14 +67,7 @@ def partial_dependence(
         mixture = _average_mixture(model, stacked, output)
         low, high = (mixture.quantile(p)[:, 0] for p in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage))
         return Curve(grid, mixture.mean.mean(axis=0)[:, 0], low, high)
-    return Curve(grid, _predict_mean(model, stacked)[:, output].reshape(N_POINTS, -1).mean(axis=1))
-
-
-def _predict_mean(model: AnnealedRegressor, inputs: Floats) -> Floats:
-    terms: Iterator[Floats] = (
-        weight * network.predict(inputs) for weight, network in zip(model.weights_, model.networks_, strict=True)
-    )
-    return np.sum(list(terms), axis=0)
+    return Curve(grid, predict_mean(model, stacked)[:, output].reshape(N_POINTS, -1).mean(axis=1))
 
 
 def _average_mixture(model: BayesianRegressor, stacked: Floats, output: int) -> Mixture:

@@ -1,7 +1,7 @@
 """A small document, as text or as HTML: titled sections of sentences and tables."""
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -23,6 +23,11 @@ def show(value: Cell, spec: str) -> str:
     if isinstance(value, str):
         return one_line(value)
     return format(value, spec) if np.isfinite(value) else "-"
+
+
+def to_html(text: str) -> str:
+    """Write a line of text, which may hold anything, as HTML that shows it; a percent sign stays with its number."""
+    return escape(one_line(text)).replace(" %", "&nbsp;%")
 
 
 def percent(share: float) -> str:
@@ -67,18 +72,26 @@ class Table:
     """
 
     caption: str
-    columns: Mapping[str, str]
+    columns: Sequence[tuple[str, str]]
     rows: Sequence[Sequence[Cell]]
 
     @property
+    def _names(self) -> list[str]:
+        return [one_line(name) for name, _ in self.columns]
+
+    @property
+    def _formats(self) -> list[str]:
+        return [spec for _, spec in self.columns]
+
+    @property
     def _cells(self) -> list[list[str]]:
-        return [[show(cell, spec) for cell, spec in zip(row, self.columns.values(), strict=True)] for row in self.rows]
+        return [[show(cell, spec) for cell, spec in zip(row, self._formats, strict=True)] for row in self.rows]
 
     def to_text(self) -> str:
         """Write it in columns."""
-        lines = [list(self.columns), *self._cells]
+        lines = [self._names, *self._cells]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        sides = [">" if spec else "<" for spec in self.columns.values()]
+        sides = [">" if spec else "<" for spec in self._formats]
         return "\n".join(
             "   ".join(f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)).rstrip()
             for line in lines
@@ -86,16 +99,17 @@ class Table:
 
     def to_html(self) -> str:
         """Write it as a table that scrolls by itself where it is too wide."""
-        kinds = [' class="number"' if spec else "" for spec in self.columns.values()]
-        head = [f'<th scope="col"{kind}>{escape(name)}</th>' for kind, name in zip(kinds, self.columns, strict=True)]
+        kinds = [' class="number"' if spec else "" for spec in self._formats]
+        head = [f'<th scope="col"{kind}>{to_html(name)}</th>' for kind, name in zip(kinds, self._names, strict=True)]
         body = [
-            [f"<td{kind}>{escape(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)] for row in self._cells
+            [f"<td{kind}>{to_html(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)] for row in self._cells
         ]
-        rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in [head, *body])
-        caption = escape(self.caption)
+        rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in body)
+        caption = to_html(self.caption)
         return (
+            f'<p class="caption">{caption}</p>\n'
             f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}">\n'
-            f"<table><caption>{caption}</caption>\n{rows}\n</table></div>"
+            f"<table>\n<thead><tr>{''.join(head)}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table></div>"
         )
 
 
@@ -115,5 +129,5 @@ class Section:
 
     def to_html(self) -> str:
         """Write it under a heading of the third level."""
-        paragraphs = f"<p>{escape(' '.join(self.sentences))}</p>\n" if self.sentences else ""
-        return f"<h3>{escape(self.title)}</h3>\n{paragraphs}" + "\n".join(table.to_html() for table in self.tables)
+        said = f"<h3>{to_html(self.title)}</h3>\n<p>{to_html(' '.join(self.sentences))}</p>"
+        return "\n".join([said, *(table.to_html() for table in self.tables)])

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 
 from saltus._typing import Bools, Ints
 from saltus.criteria import criterion_value
-from saltus.document import Cell, Section, Table, count, join_names, join_sizes, one_line, percent
+from saltus.document import Cell, Section, Table, count, join_names, join_sizes, one_line, percent, to_html
 from saltus.engine.result import AGREEMENT
 from saltus.findings import (
     NEARLY_AS_GOOD,
@@ -47,7 +46,7 @@ class Summary:
 
     def _repr_html_(self) -> str:
         sections = "\n".join(section.to_html() for section in self.sections)
-        return f"<div><h2>{escape(self.title)}</h2>\n{sections}</div>"
+        return f"<div><h2>{to_html(self.title)}</h2>\n{sections}</div>"
 
 
 def summarize(model: Regressor) -> Summary:
@@ -105,7 +104,7 @@ def _size(model: AnnealedRegressor) -> Section:
         "The best criterion seen with each number of centres, in units of log likelihood; less is better. "
         "The search dwells on the best: others may do a little better than they show."
     )
-    columns = {"centres": "d", "criterion": ".2f", "behind": ".2f"}
+    columns = [("centres", "d"), ("criterion", ".2f"), ("behind", ".2f")]
     return Section("Size", tuple(said), (Table(caption, columns, rows),))
 
 
@@ -157,7 +156,7 @@ def _input_table(names: Sequence[str], order: Ints, columns: Mapping[str, Sequen
     if len(names) > MOST_INPUTS:
         caption += f" The first {MOST_INPUTS} of {len(names)}."
     rows = tuple((names[j], *(values[j] for values in columns.values())) for j in order[:MOST_INPUTS])
-    return Table(caption, {"input": "", **dict.fromkeys(columns, ".3f")}, rows)
+    return Table(caption, [("input", ""), *((name, ".3f") for name in columns)], rows)
 
 
 def _name_groups(names: Sequence[str], order: Ints, groups: Mapping[str, Bools]) -> tuple[str, ...]:
@@ -182,9 +181,8 @@ def _noise(model: Regressor) -> Section:
     columns["of the output"] = notes.outputs.std.tolist()
     columns["variance explained"] = [percent(share) for share in share_explained(model).tolist()]
     rows = tuple(zip(notes.output_names, *columns.values(), strict=True))
-    table = Table(
-        "Standard deviations, in the units of the output.", {"output": "", **dict.fromkeys(columns, ".4g")}, rows
-    )
+    header = [("output", ""), *((name, ".4g") for name in columns)]
+    table = Table("Standard deviations, in the units of the output.", header, rows)
     return Section("Noise", tuple(said), (table,))
 
 
@@ -207,7 +205,7 @@ def _convergence(model: AnnealedRegressor) -> Section:
         )
         for number, chain in enumerate(chains)
     )
-    columns = {"chain": "d", "criterion": ".2f", "centres": "d", "found after iteration": "d"}
+    columns = [("chain", "d"), ("criterion", ".2f"), ("centres", "d"), ("found after iteration", "d")]
     table = Table("The best state of each chain.", columns, rows)
     return Section("Convergence", (verdict, model.result_.status), (table,))
 
@@ -227,7 +225,7 @@ def _posterior_of_size(model: BayesianRegressor) -> Section:
         said.append("k_max cuts the posterior off: raise it.")
     rows = tuple((k, share) for k, share in posterior.items() if share >= RARE)
     caption = f"The posterior of the number of centres, where it is at least {percent(RARE)}."
-    return Section("Size", tuple(said), (Table(caption, {"centres": "d", "probability": ".3f"}, rows),))
+    return Section("Size", tuple(said), (Table(caption, [("centres", "d"), ("probability", ".3f")], rows),))
 
 
 def _diagnostics(model: BayesianRegressor) -> Section:
@@ -236,5 +234,5 @@ def _diagnostics(model: BayesianRegressor) -> Section:
         "R-hat is near 1 where chains agree; the effective sample sizes say how many independent draws they are worth. "
         "f is the function at fixed points in the middle of the data."
     )
-    columns = {"quantity": "", "R-hat": ".3f", "effective draws": ".0f", "in the tails": ".0f"}
+    columns = [("quantity", ""), ("R-hat", ".3f"), ("effective draws", ".0f"), ("in the tails", ".0f")]
     return Section("Convergence", (model.status_,), (Table(caption, columns, rows),))

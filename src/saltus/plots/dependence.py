@@ -28,7 +28,7 @@ def plot_dependence(
     """Draw how the prediction depends on one input, averaged over rows, or with the other inputs at their means.
 
     The average is over no more than 100 rows, evenly spaced. The band of a Bayesian model holds the average with
-    probability `coverage`; noise is not in it.
+    probability `coverage`; noise is not in it. The axis spans no less than a standard deviation of the output.
 
     Parameters
     ----------
@@ -56,8 +56,16 @@ def plot_dependence(
     ax.plot(curve.grid, curve.mean, color=BLUE, lw=1.6)
     if rows is not None:
         _draw_rug(ax, rows[:, j])
+    _widen(ax, float(notes.outputs.std[i]))
     name = notes.input_names[j]
     return finish(ax, title=f"Dependence on {name}", xlabel=name, ylabel=notes.output_names[i])
+
+
+def _widen(ax: "Axes", least: float) -> None:
+    """Let the axis span no less than this, or what does next to nothing would look like much."""
+    low, high = ax.get_ylim()
+    missing = max(least - (high - low), 0.0)
+    ax.set_ylim(low - 0.5 * missing, high + 0.5 * missing)
 
 
 def _draw_rug(ax: "Axes", values: Floats) -> None:

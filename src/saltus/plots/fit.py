@@ -4,15 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_consistent_length
 
 from saltus._typing import Floats
 from saltus.curves import predict_new, spread_out
-from saltus.document import count
 from saltus.findings import find_column
 from saltus.plots.style import BLUE, finish, ink, make_axes
 from saltus.regressors import BayesianRegressor, Regressor
-from saltus.regressors.base import check_inputs
+from saltus.scores import check_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,18 +66,6 @@ def plot_fit(
     title = "Fit" if len(notes.input_names) == 1 else f"Predicted against observed: {notes.output_names[number]}"
     ax.legend(frameon=False, fontsize="small")
     return finish(ax, title=title, xlabel=xlabel, ylabel=ylabel)
-
-
-def check_rows(model: Regressor, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-    """Check rows of inputs (N, d) and outputs (N, c) that a model is to be compared with."""
-    inputs = check_inputs(model, X)
-    observed = np.asarray(y, dtype=np.float64)
-    check_consistent_length(inputs, observed)
-    observed = observed.reshape(len(observed), -1)
-    n_outputs = len(model.data_notes_.output_names)
-    if observed.shape[1] != n_outputs:
-        raise ValueError(f"y must have {count(n_outputs, 'column')}, as in fit. Got {observed.shape[1]}.")
-    return inputs, observed
 
 
 def _draw_curve(ax: "Axes", model: Regressor, rows: tuple[Floats, Floats] | None, output: int, coverage: float) -> None:

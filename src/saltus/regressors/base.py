@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -164,6 +165,40 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         from saltus.onnx_export import make_onnx
 
         return make_onnx(self, dtype)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+        title: str | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Write one HTML file that shows the model to a colleague. Needs the extra `plot`.
+
+        It has the summary, pictures, the model as a formula, what the data were, all options, and the code that makes
+        it again. It needs no network, runs no script, and suits phones, print, and light and dark screens. A file of
+        that name is replaced, once the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path
+        X : array-like of shape (n_samples, n_features) or None
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
+            Rows to draw and to score, such as those of the fit, which a model does not keep.
+        X_test, y_test : array-like or None
+            Rows that the fit has not seen, to draw and to score.
+        title : str or None
+        notes : sequence of str
+            What else to say of the data, such as how many rows were left out, and why.
+        """
+        check_is_fitted(self)
+        from saltus.report import write_report
+
+        write_report(self, path, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes)
 
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
         raise NotImplementedError

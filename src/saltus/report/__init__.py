@@ -1,0 +1,133 @@
+"""One HTML file that shows a model to a colleague: no script, nothing from the network."""
+
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from string import Template
+
+from numpy.typing import ArrayLike
+
+import saltus
+from saltus.atomic import replacing
+from saltus.document import Cell, Table, count, join_names, percent, to_html
+from saltus.regressors import BayesianRegressor, Regressor
+from saltus.report.formula import formula_html
+from saltus.report.pictures import choose_pictures
+from saltus.report.recipe import option_table, recipe_caveats, recipe_code
+from saltus.scores import check_rows, score_rows
+from saltus.summary import summarize
+
+LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+
+
+def write_report(
+    model: Regressor,
+    path: str | os.PathLike[str],
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    X_test: ArrayLike | None = None,
+    y_test: ArrayLike | None = None,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Write the report of a fitted model, whole or not at all; see :meth:`AnnealedRegressor.report`."""
+    page = render_report(model, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes)
+    with replacing(path) as file:
+        file.write(page.encode())
+
+
+def render_report(
+    model: Regressor,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    X_test: ArrayLike | None = None,
+    y_test: ArrayLike | None = None,
+    title: str | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """Make the page of a report."""
+    if y is not None and X is None:
+        raise ValueError("y was given without X. Pass both, or X alone.")
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test belong together. Pass both or none.")
+    summary = summarize(model)
+    test = None if X_test is None or y_test is None else (X_test, y_test)
+    rows = None if X is None or y is None else (X, y)
+    bodies = {
+        "Summary": _in_columns("summary", (section.to_html() for section in summary.sections)),
+        "Scores": _scores(model, {"held-out rows": test, "rows given": rows}),
+        "Pictures": _in_columns("pictures", (picture.to_html() for picture in choose_pictures(model, X, y, test))),
+        "Formula": formula_html(model),
+        "Data": _data(model, notes),
+        "Options": option_table(model).to_html(),
+        "Make it again": _recipe(model),
+    }
+    sections = [(name, name.lower().replace(" ", "-"), body) for name, body in bodies.items() if body]
+    package = files("saltus.report")
+    heading = f"A model of {join_names(model.data_notes_.output_names)}" if title is None else title
+    return Template(package.joinpath("page.html").read_text("utf-8")).substitute(
+        title=to_html(heading),
+        headline=to_html(summary.title),
+        style=package.joinpath("page.css").read_text("utf-8"),
+        contents="\n".join(f'<li><a href="#{anchor}">{name}</a></li>' for name, anchor, _ in sections),
+        sections="\n".join(
+            f'<section id="{anchor}">\n<h2>{name}</h2>\n{body}\n</section>' for name, anchor, body in sections
+        ),
+        version=escape(saltus.__version__),
+        date=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def _in_columns(kind: str, parts: Iterable[str]) -> str:
+    """Set parts beside each other where there is room."""
+    return f'<div class="columns {kind}">\n' + "\n".join(f"<div>{part}</div>" for part in parts) + "\n</div>"
+
+
+def _scores(model: Regressor, rows_by_name: dict[str, tuple[ArrayLike, ArrayLike] | None]) -> str:
+    lines: list[tuple[Cell, ...]] = []
+    for name, rows in rows_by_name.items():
+        if rows is not None:
+            inputs, observed = check_rows(model, *rows)
+            lines += [
+                (f"{name} ({len(inputs)})", score.output, score.r_squared, score.rmse, score.mae, percent(score.inside))
+                for score in score_rows(model, inputs, observed)
+            ]
+    columns = [("rows", ""), ("output", ""), ("R²", ".4f"), ("RMSE", ".4g"), ("MAE", ".4g"), ("in 90 % band", ".1f")]
+    if not isinstance(model, BayesianRegressor):
+        columns, lines = columns[:-1], [line[:-1] for line in lines]
+    caption = (
+        "R²: the share of the variance of the output that is predicted; RMSE and MAE: root mean square and mean "
+        "absolute error, in its units. Rows that the fit has seen flatter it."
+    )
+    return Table(caption, columns, lines).to_html() if lines else ""
+
+
+def _data(model: Regressor, notes: Sequence[str]) -> str:
+    data = model.data_notes_
+    said = [f"Fitted to {count(data.n_rows, 'row')}."]
+    if data.total_weight != data.n_rows:
+        said.append(f"Their weights add up to {data.total_weight:.6g}; ranges below count rows by their weight.")
+    columns = [("column", ""), ("role", "")] + [(name, ".4g") for name in ("least", "mean", "std. dev.", "most")]
+    lines: list[tuple[Cell, ...]] = [
+        (name, role, *map(float, values))
+        for role, part in (("input", data.inputs), ("output", data.outputs))
+        for name, *values in zip(part.names, part.min, part.mean, part.std, part.max, strict=True)
+    ]
+    items = "".join(f"<li>{to_html(note)}</li>\n" for note in notes)
+    listed = f"<ul>\n{items}</ul>\n" if notes else ""
+    return f"<p>{to_html(' '.join(said))}</p>\n{listed}" + Table("What the columns hold.", columns, lines).to_html()
+
+
+def _recipe(model: Regressor) -> str:
+    versions = [("saltus", saltus.__version__), ("Python", platform.python_version())]
+    versions += [(name, version(name)) for name in LIBRARIES]
+    versions.append(("machine", f"{platform.system()} {platform.machine()}"))
+    table = Table("What made this page.", [("part", ""), ("version", "")], versions)
+    code = f'<pre tabindex="0"><code>{escape(recipe_code(model))}</code></pre>'
+    return f"{code}\n<p>{to_html(' '.join(recipe_caveats(model)))}</p>\n{table.to_html()}"

@@ -1,0 +1,137 @@
+"""The pictures of a report, each with a caption and a text alternative."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from saltus._typing import Floats
+from saltus.document import count, one_line, show, to_html
+from saltus.findings import rank_by_effect, rank_by_relevance, single_network
+from saltus.plots import plot_acceptance, plot_centers, plot_dependence, plot_fit, plot_size, plot_trace
+from saltus.regressors import BayesianRegressor, Regressor
+from saltus.report.svg import draw_svg
+from saltus.summary import summarize
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_OUTPUTS = 3
+MOST_INPUTS = 6
+
+Rows = tuple[ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture to be drawn: `draw` draws it and says in words what there is to see."""
+
+    name: str  # unique on the page
+    title: str
+    caption: str
+    draw: "Callable[[Axes], str]"
+
+    def to_html(self) -> str:
+        """Draw it."""
+        svg = draw_svg(self.name, self.draw, title=one_line(self.title))
+        return f"<figure>{svg}\n<figcaption>{to_html(self.caption)}</figcaption></figure>"
+
+
+def choose_pictures(model: Regressor, X: ArrayLike | None, y: ArrayLike | None, test: Rows | None) -> Iterator[Picture]:
+    """Choose what is worth drawing, for each of the first outputs and the inputs that do most."""
+    notes = model.data_notes_
+    one_input = len(notes.input_names) == 1
+    band = "90 % of new observations" if isinstance(model, BayesianRegressor) else "90 % of the noise"
+    for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
+        if one_input or (X is not None and y is not None):
+            caption = f"{output}: the rows given, and a band that holds {band}."
+            yield Picture(f"fit-{i}", f"Fit of {output}", caption, partial(_fit, model, X, y, i))
+        if test is not None:
+            caption = f"{output}: held-out rows, which the fit did not see, and a band that holds {band}."
+            yield Picture(f"test-{i}", f"Held-out rows of {output}", caption, partial(_fit, model, *test, i))
+    yield _size_picture(model)
+    if not one_input:
+        others = "averaged over the rows given" if X is not None else "with the other inputs at their means"
+        for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
+            for j in rank_by_effect(model).tolist()[:MOST_INPUTS]:
+                caption = f"How {output} depends on {notes.input_names[j]}, {others}."
+                title = f"Dependence of {output} on {notes.input_names[j]}"
+                yield Picture(f"dependence-{i}-{j}", title, caption, partial(_dependence, model, j, X, i))
+    yield _center_picture(model, X)
+    yield from _chain_pictures(model)
+
+
+def _size_picture(model: Regressor) -> Picture:
+    said = summarize(model).sections[0].sentences[0]
+
+    def draw(ax: "Axes") -> str:
+        plot_size(model, ax=ax)
+        return said
+
+    return Picture("size", "Number of centres", said, draw)
+
+
+def _center_picture(model: Regressor, X: ArrayLike | None) -> Picture:
+    network, names = single_network(model), model.data_notes_.input_names
+    over = [names[j] for j in rank_by_relevance(model).tolist()[:2]] if len(network.centers_unit) > 0 else []
+    caption = f"Where the centres are along {' and '.join(over)}, and their coefficients." if over else "No centres."
+    if len(over) == 2:
+        caption += " Marks are larger where coefficients are; lines are contours of the network."
+
+    def draw(ax: "Axes") -> str:
+        plot_centers(model, X, ax=ax)
+        signs = np.sign(network.basis_coef[0])
+        n_centers = count(len(network.centers_unit), "centre")
+        return f"{n_centers}, {int((signs > 0).sum())} with a coefficient above 0, {int((signs < 0).sum())} below."
+
+    return Picture("centers", "Map of the centres", caption, draw)
+
+
+def _chain_pictures(model: Regressor) -> Iterator[Picture]:
+    heat = "" if isinstance(model, BayesianRegressor) else " The dashed line is the temperature of the best chain."
+    for quantity, label in (("log_posterior", "log posterior"), ("n_bases", "number of centres")):
+        caption = f"The {label} along the chains.{heat}"
+        yield Picture(f"trace-{quantity}", f"Trace of the {label}", caption, partial(_trace, model, quantity))
+    caption = "How often proposals were accepted, over all chains."
+    yield Picture("acceptance", "Acceptance by move", caption, partial(_acceptance, model))
+
+
+def _fit(model: Regressor, X: ArrayLike | None, y: ArrayLike | None, output: int, ax: "Axes") -> str:
+    plot_fit(model, X, y, output=output, ax=ax)
+    across, up = np.asarray(ax.lines[-1].get_data(), dtype=np.float64)
+    if len(model.data_notes_.input_names) == 1:
+        return _describe_curve(model, across, up, 0, output)
+    rmse = show(float(np.sqrt(np.mean((across - up) ** 2))), ".3g")
+    return f"{count(len(up), 'row')} near the diagonal, with a root mean square error of {rmse}."
+
+
+def _dependence(model: Regressor, feature: int, X: ArrayLike | None, output: int, ax: "Axes") -> str:
+    plot_dependence(model, feature, X, output=output, ax=ax)
+    across, up = np.asarray(ax.lines[0].get_data(), dtype=np.float64)
+    return _describe_curve(model, across, up, feature, output)
+
+
+def _describe_curve(model: Regressor, across: Floats, up: Floats, feature: int, output: int) -> str:
+    notes = model.data_notes_
+    name, of = notes.input_names[feature], notes.output_names[output]
+    (left, right), low, high = across[[0, -1]], up.argmin(), up.argmax()
+    return one_line(
+        f"As {name} goes from {left:.3g} to {right:.3g}, {of} goes from {up[0]:.3g} to {up[-1]:.3g}. It is lowest, "
+        f"{up[low]:.3g}, at {across[low]:.3g}, and highest, {up[high]:.3g}, at {across[high]:.3g}."
+    )
+
+
+def _trace(model: Regressor, quantity: str, ax: "Axes") -> str:
+    plot_trace(model, quantity, ax=ax)
+    ends = [float(np.asarray(line.get_ydata())[-1]) for line in ax.lines]
+    return f"{count(len(ends), 'chain')}, which end between {min(ends):.5g} and {max(ends):.5g}."
+
+
+def _acceptance(model: Regressor, ax: "Axes") -> str:
+    plot_acceptance(model, ax=ax)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    labels = [label.get_text() for label in ax.texts]
+    return ", ".join(f"{name} {label}" for name, label in zip(names, labels, strict=True)) + "."

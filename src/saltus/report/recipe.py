@@ -1,0 +1,86 @@
+"""The options of a model, and the code that makes it again."""
+
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+
+from saltus.document import Table
+from saltus.regressors import Regressor
+
+# Larger arrays have a name in the code instead of being written out.
+LARGEST_ARRAY = 60
+PLAIN = (bool, int, float, str, type(None))
+
+
+def option_table(model: Regressor) -> Table:
+    """List all options with their defaults; those that differ are marked."""
+    changed = changed_options(model)
+    rows = [
+        (name, _in_short(_plain(getattr(model, name))), repr(parameter.default), "changed" * (name in changed))
+        for name, parameter in _parameters(model).items()
+    ]
+    caption = f"All options of {type(model).__name__}; {len(changed)} of {len(rows)} differ from the default."
+    return Table(caption, [("option", ""), ("value", ""), ("default", ""), ("differs", "")], rows)
+
+
+def changed_options(model: Regressor) -> dict[str, Any]:
+    """Take the options that differ from their default."""
+    values = {name: _plain(getattr(model, name)) for name in _parameters(model)}
+    return {name: value for name, value in values.items() if repr(value) != repr(_parameters(model)[name].default)}
+
+
+def recipe_code(model: Regressor) -> str:
+    """Write the code that fits the model again, given X and y."""
+    imports, arguments = {"saltus": {type(model).__name__}}, []
+    for name, value in changed_options(model).items():
+        arguments.append(f"{name}={_in_code(name, value)}")
+        if not isinstance(value, (*PLAIN, np.ndarray, np.random.RandomState)):
+            home = type(value).__module__
+            imports.setdefault("saltus" if home.startswith("saltus.") else home, set()).add(type(value).__name__)
+    lines = [f"from {home} import {', '.join(sorted(names))}" for home, names in sorted(imports.items())]
+    if any("np.array(" in argument for argument in arguments):
+        lines.insert(0, "import numpy as np")
+    notes = model.data_notes_
+    data = "X, y" if notes.total_weight == notes.n_rows else "X, y, sample_weight"
+    return "\n".join([*lines, "", f"model = {type(model).__name__}({', '.join(arguments)}).fit({data})"])
+
+
+def recipe_caveats(model: Regressor) -> list[str]:
+    """Say what may keep that code from giving the same model to the last bit."""
+    caveats = []
+    if model.random_state is None:
+        caveats.append("No random_state was given: another fit draws other random numbers.")
+    elif not isinstance(_plain(model.random_state), int):
+        caveats.append("random_state was a generator, whose state before the fit is not known.")
+    if getattr(model, "max_time", None) is not None:
+        caveats.append("max_time was set: how far the search gets depends on the machine.")
+    large = [name for name, value in changed_options(model).items() if _is_large(value)]
+    if large:
+        caveats.append(f"What was given as {' and '.join(large)} is too large to print here.")
+    return caveats or ["The same versions on the same kind of processor give the same model, to the last bit."]
+
+
+def _parameters(model: Regressor) -> dict[str, Parameter]:
+    return dict(signature(type(model)).parameters)
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy's scalars, lists and frames into what the code is written with."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return np.asarray(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.size > LARGEST_ARRAY
+
+
+def _in_short(value: Any) -> str:
+    return f"array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+
+
+def _in_code(name: str, value: Any) -> str:
+    if _is_large(value) or isinstance(value, np.random.RandomState):
+        return name
+    return f"np.array({value.tolist()!r})" if isinstance(value, np.ndarray) else repr(value)
