@@ -19,7 +19,7 @@ from saltus.onnx_graph import Graph, Metric, add_basis_functions, on_all_feature
 N_GROUPS = 4
 
 # Draws evaluated at once: with fewer, single rows take longer; with more, many rows take more memory.
-MOST_DRAWS_AT_ONCE = 8
+MOST_DRAWS_AT_ONCE = 5
 
 
 def add_moments(graph: Graph, X: str, predictive: Predictive) -> tuple[str, str]:
