@@ -7,6 +7,7 @@ A model's name may carry options: ``bayes:metric=learned,basis=gaussian@1.5``, `
 
 import argparse
 import shlex
+import signal
 import sys
 from pathlib import Path
 from time import monotonic
@@ -18,9 +19,13 @@ from benchmarks.compare.run import Journal, Limits, plan, run
 from benchmarks.compare.table import in_order, write_tables
 from benchmarks.compare.tasks import SUITES, all_tasks
 
-# Seconds one fit may take; seconds after which a quick run starts no more.
+# Seconds one fit may take; seconds after which a quick run starts no more; and its tasks.
 TIME_LIMIT = {"full": 600.0, "quick": 20.0}
 QUICK_SECONDS = 540.0
+QUICK_TASKS = (
+    "robot arm", "Friedman 1", "HeaviSine", "borehole, n = 100", "diabetes", "motorcycle", "Friedman 1, N = 1000",
+    "Friedman 1, N = 10000",
+)  # fmt: skip
 
 
 def parse_options() -> argparse.Namespace:
@@ -28,11 +33,11 @@ def parse_options() -> argparse.Namespace:
         prog="python -m benchmarks.compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--suite", choices=(*SUITES, "all"), default="noisy")
-    parser.add_argument("--tasks", nargs="+", help="only tasks whose names begin with one of these")
+    parser.add_argument("--tasks", nargs="+", help="only these, by their names or what is before the comma")
     parser.add_argument("--models", nargs="+", default=["all"], help=f"{', '.join(MODELS)}; or {', '.join(GROUPS)}")
     parser.add_argument("--seeds", type=int, help="default 10, or 2 for a quick run")
     parser.add_argument("--budget", choices=("full", "quick"), default="full")
-    parser.add_argument("--jobs", type=int, default=1, help="workers at once; each has one thread")
+    parser.add_argument("--jobs", type=int, help="workers at once; default 1, or 2 for a quick run")
     parser.add_argument("--time-limit", type=float, help="seconds for one fit; default 600, or 20 for a quick run")
     parser.add_argument("--memory-limit", type=float, default=8.0, help="GiB for one worker")
     parser.add_argument("--reference", default=REFERENCE, help="the model that ratios are to")
@@ -44,8 +49,14 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def is_called(task: str, name: str) -> bool:
+    """Whether a task goes by a name: its own, or that of its family, before the comma."""
+    return name.lower() in (task.lower(), task.partition(",")[0].lower())
+
+
 def main() -> None:
     options = parse_options()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that workers end with it
     quick = options.budget == "quick"
     try:
         models = expand(options.models)
@@ -57,8 +68,8 @@ def main() -> None:
         task
         for task in all_tasks(options.robot_arm_file)
         if options.suite in (task.suite, "all")
-        and (options.tasks is None or task.name.lower().startswith(tuple(name.lower() for name in options.tasks)))
-        and not (quick and task.suite == "scale" and (task.n_rows or 0) > 10_000)
+        and (options.tasks is None or any(is_called(task.name, name) for name in options.tasks))
+        and (not quick or task.name in QUICK_TASKS)
     ]
     limits = Limits(
         options.time_limit or TIME_LIMIT[options.budget],
@@ -67,7 +78,11 @@ def main() -> None:
     )
     if not options.table_only:
         seeds = options.seeds or (2 if quick else 10)
-        run(plan(tasks, models, seeds, journal, limits, options.robot_arm_file), tasks, journal, limits, options.jobs)
+        jobs = plan(tasks, models, seeds, journal, limits, options.robot_arm_file)
+        try:
+            run(jobs, tasks, journal, limits, options.jobs or (2 if quick else 1))
+        except KeyboardInterrupt:
+            print("Interrupted. The same command goes on from here; this is what there is.\n")
     records = in_order(list(journal.records.values()))
     if not records:
         raise SystemExit(f"There is nothing to show: {journal.path} has no records, and nothing was run.")

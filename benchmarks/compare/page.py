@@ -124,8 +124,8 @@ def standings(records: list[Record]) -> str:
                 rows.append([suite, task, f"{best} {on_task[best]:.3g}", *row, REASONS.get(task, "") if lost else ""])
     header = ["suite", "task", "best peer, its error", "AnnealedRegressor", "BayesianRegressor", "why, where lost"]
     return (
-        "Against the best peer of each task, whichever it is. A win or a loss is by two standard errors and by 2 %, the "
-        "rest are ties:\n\n" + markdown(header, rows)
+        "Against the best peer of each task, whichever it is. A win or a loss is by two standard errors and by 2 %, "
+        "the rest are ties:\n\n" + markdown(header, rows)
     )
 
 

@@ -67,6 +67,10 @@ def error_against_cpu(records: list[Record], suite: str, reference: str) -> Figu
     axes.axhline(1.0, color=BAND_COLOR, zorder=0)
     axes.axvline(1.0, color=BAND_COLOR, zorder=0)
     axes.set(xscale="log", yscale="log", xlabel=f"CPU time of a fit / {reference}", ylabel=f"{name} / {reference}")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("{x:g}")
+    axes.tick_params(which="both", labelsize=8)
     axes.set_title(f"{suite}: geometric means over tasks, ± 2 standard errors; to the lower left is better", fontsize=9)
     return figure
 

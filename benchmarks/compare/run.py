@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from time import monotonic
 from typing import Any
 
@@ -47,11 +47,12 @@ class Limits:
     seconds: float
     memory_gb: float
     deadline: float | None = None
+    interrupted: Event = field(default_factory=Event)
 
     @property
     def is_over(self) -> bool:
         """Whether no further fit may start."""
-        return self.deadline is not None and monotonic() > self.deadline
+        return self.interrupted.is_set() or (self.deadline is not None and monotonic() > self.deadline)
 
 
 @dataclass
@@ -124,8 +125,14 @@ def run(jobs: list[Job], tasks: list[Task], journal: Journal, limits: Limits, n_
         tqdm(total=sum(len(job.seeds) for job in jobs), unit="fit", dynamic_ncols=True) as bar,
         ThreadPoolExecutor(n_jobs) as pool,
     ):
-        for _ in pool.map(work_off, jobs):
-            pass
+        futures = [pool.submit(work_off, job) for job in jobs]
+        try:
+            for future in futures:
+                future.result()
+        except KeyboardInterrupt:
+            limits.interrupted.set()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def smaller_tasks(tasks: list[Task]) -> dict[str, tuple[str, ...]]:
@@ -170,37 +177,37 @@ def why_not(job: Job, journal: Journal, smaller: tuple[str, ...]) -> Record:
 def lines_of_worker(job: Job, limits: Limits) -> Iterator[Record]:
     """Run one worker; a fit that takes too long or kills it gets a record too, and ends it."""
     command = [sys.executable, "-m", "benchmarks.compare.worker", json.dumps(asdict(job))]
-    seeds = iter(job.seeds)
+    left, limit = list(job.seeds), STARTUP_LIMIT
     with tempfile.TemporaryFile("w+") as complaints:
-        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True, bufsize=1)
+        # In a session of its own: Ctrl-C is for the parent, which ends the worker and records nothing.
+        worker = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=complaints, text=True, bufsize=1, start_new_session=True
+        )
         try:
-            waiting, limit = None, STARTUP_LIMIT
-            while True:
-                line = read_line(worker, limit)
-                if line is None:
-                    seed = next(seeds) if waiting is None else waiting
-                    yield {"seed": seed, "status": "time limit", "message": f"over {limit:g} s"}
-                    return
-                if line == "":
-                    if waiting is not None or worker.wait() != 0:
-                        yield {"seed": next(seeds) if waiting is None else waiting, **last_words(worker, complaints)}
-                    return
-                record = json.loads(line)
-                if "ready" not in record:
-                    yield record
-                waiting, limit = next(seeds, None), limits.seconds
-                if waiting is None or limits.is_over:
+            while left and not limits.is_over:
+                line = read_line(worker, limit, limits.interrupted)
+                if line:
+                    record, limit = json.loads(line), limits.seconds
+                    if "seed" in record:
+                        left.remove(record["seed"])
+                        yield record
+                elif not limits.interrupted.is_set():
+                    late = {"status": "time limit", "message": f"over {limit:g} s"}
+                    yield {"seed": left[0], **(late if line is None else last_words(worker, complaints))}
                     return
         finally:
             worker.kill()
             worker.wait()
 
 
-def read_line(worker: subprocess.Popen[str], limit: float) -> str | None:
-    """Read a line, empty at the end of the file; None if it does not come in time."""
+def read_line(worker: subprocess.Popen[str], limit: float, interrupted: Event) -> str | None:
+    """Read a line, empty at the end of the file; None if it does not come in time or the run is interrupted."""
     assert worker.stdout is not None
-    ready, _, _ = select.select([worker.stdout], [], [], limit)
-    return worker.stdout.readline() if ready else None
+    until = monotonic() + limit
+    while monotonic() < until and not interrupted.is_set():
+        if select.select([worker.stdout], [], [], min(0.5, limit))[0]:
+            return worker.stdout.readline()
+    return None
 
 
 def last_words(worker: subprocess.Popen[str], complaints: Any) -> Record:
