@@ -1,0 +1,168 @@
+"""Reports in a real browser: Debian's chromium, without a screen. Where there is none, these tests skip and say so."""
+
+import base64
+import json
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from saltus import AnnealedRegressor, BayesianRegressor
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install saltus[test]")
+Service = pytest.importorskip("selenium.webdriver.chrome.service").Service
+
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.skipif(
+        BROWSER is None or DRIVER is None,
+        reason="no browser to look at reports with: apt-get install chromium chromium-driver",
+    ),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+OPTIONS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+NAMES = [
+    "<script>window.ran = 1</script>",
+    '"><img src="https://example.org/x.png" onerror="window.ran = 2">',
+    "x" * 200,
+]
+PHONE, DESK, PAPER = 360, 1280, 720
+# By the Web Content Accessibility Guidelines, level AA.
+LEAST_CONTRAST = 4.5
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.uniform(-3, 3, size=(60, 3)), columns=NAMES)
+    y = (np.sin(X[NAMES[0]]) * X[NAMES[1]]).rename("</title></style><b>y</b>")
+    model = AnnealedRegressor(n_iter=200, n_chains=2, random_state=0).fit(X, y)
+    model.report(folder / "annealed.html", X, y, X_test=X[:9], y_test=y[:9], notes=[NAMES[1]])
+    X, Y = X.to_numpy()[:, :1], np.column_stack([y, y**2])
+    model = BayesianRegressor("gaussian", n_iter=500, n_draws=25, n_chains=2, random_state=0).fit(X, Y)
+    model.report(folder / "bayesian.html", X, Y)
+    return {path.stem: path.as_uri() for path in folder.glob("*.html")}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for option in OPTIONS:
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(params=["annealed", "bayesian"])
+def page(request, pages):
+    return pages[request.param]
+
+
+def open_page(browser, url, *, width=DESK, scheme="light", media="screen"):
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]},
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width == PHONE},
+    )
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.get(url)
+
+
+def luminance(color):
+    red, green, blue = (int(part) / 255 for part in re.findall(r"\d+", color)[:3])
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def contrast(one, other):
+    darker, lighter = sorted([luminance(one), luminance(other)])
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def colors_of_text(browser):
+    """The colours of words on the page and in pictures, and of the page itself."""
+    words = browser.execute_script(
+        "return [...new Set([...document.querySelectorAll('h1, p, td, th, figcaption, a, code')]"
+        ".map(e => getComputedStyle(e).color)"
+        ".concat([...document.querySelectorAll('svg text')].map(e => getComputedStyle(e).fill)))]"
+    )
+    return words, browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+
+
+def test_nothing_is_said_on_the_console_and_nothing_is_asked_of_the_network(browser, page):
+    open_page(browser, page)
+    assert browser.get_log("browser") == []
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    requests = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+    asked = [request["request"]["url"] for request in requests]
+    assert page in asked
+    assert [url for url in asked if url != page and not url.startswith("data:")] == []
+
+
+def test_names_of_columns_run_nothing(browser, page):
+    open_page(browser, page)
+    assert browser.execute_script("return window.ran") is None
+    assert browser.execute_script("return document.querySelectorAll('script, img').length") == 0
+    assert browser.execute_script("return document.compatMode") == "CSS1Compat"
+
+
+def test_every_picture_has_a_text_alternative(browser, page):
+    open_page(browser, page)
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    pictures = [node for node in nodes if node["role"]["value"] in ("img", "image") and not node["ignored"]]
+    assert len(pictures) == browser.execute_script("return document.querySelectorAll('svg').length") >= 6
+    for picture in pictures:
+        assert len(picture["name"]["value"]) > 5
+        assert len(picture["description"]["value"]) > 20
+
+
+@pytest.mark.parametrize(("width", "media"), [(PHONE, "screen"), (DESK, "screen"), (PAPER, "print")])
+def test_the_page_does_not_scroll_sideways(browser, page, width, media):
+    open_page(browser, page, width=width, media=media)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    right_edges = "return [...document.querySelectorAll('svg')].map(e => e.getBoundingClientRect().right)"
+    assert max(browser.execute_script(right_edges)) <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_can_be_read_in_light_and_dark(browser, page, scheme):
+    open_page(browser, page, scheme=scheme)
+    words, paper = colors_of_text(browser)
+    assert (luminance(paper) > 0.5) == (scheme == "light")
+    assert len(words) >= 3
+    assert min(contrast(color, paper) for color in words) >= LEAST_CONTRAST
+
+
+def test_paper_is_white_even_where_screens_are_dark(browser, page):
+    open_page(browser, page, scheme="dark", media="print")
+    words, paper = colors_of_text(browser)
+    assert paper == "rgb(255, 255, 255)"
+    assert min(contrast(color, paper) for color in words) >= LEAST_CONTRAST
+    printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert printed.startswith(b"%PDF")
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 20
+
+
+def test_pictures_on_a_phone_have_letters_that_can_be_read(browser, page):
+    open_page(browser, page, width=PHONE)
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('svg text')].map(e => {"
+        "const box = e.ownerSVGElement.getBoundingClientRect(), view = e.ownerSVGElement.viewBox.baseVal;"
+        "return parseFloat(getComputedStyle(e).fontSize) * box.width / view.width})"
+    )
+    assert min(heights) >= 6
+    assert np.median(heights) >= 9
