@@ -155,6 +155,15 @@ def test_a_size_at_k_max_is_pointed_out(data):
     assert "metric='standardized'" in said(bayesian, "Inputs")
 
 
+def test_inputs_that_do_not_vary_are_not_used():
+    X, y = np.ones((20, 2)), np.arange(20.0)
+    options = {"metric": "learned", "n_chains": 1, "random_state": 0}
+    annealed = AnnealedRegressor(n_iter=10, **options).fit(X, y)
+    bayesian = BayesianRegressor("gaussian", n_iter=20, n_draws=10, **options).fit(X, y)
+    assert said(annealed, "Inputs") == "Not used at all: x0 and x1."
+    assert said(bayesian, "Inputs") == "Hardly there: x0 and x1."
+
+
 def test_text_and_html_say_the_same(annealed):
     summary = annealed.summary()
     assert str(summary) == repr(summary)
@@ -192,4 +201,4 @@ def test_lists_and_shares_in_words():
     assert join_names(["a"]) == "a"
     assert join_names(["a", "b", "c"]) == "a, b and c"
     assert join_sizes([9, 1, 2, 5, 6, 7]) == "1, 2, 5 to 7 and 9"
-    assert [percent(share) for share in (0.97123, 0.99987, np.nan)] == ["97.1 %", "99.987 %", "-"]
+    assert [percent(share) for share in (0.97123, 0.99987, -1e-9, np.nan)] == ["97.1 %", "99.987 %", "0.000 %", "-"]

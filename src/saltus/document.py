@@ -35,7 +35,7 @@ def percent(share: float) -> str:
     if np.isnan(share):
         return "-"
     decimals = 1 if 0.001 <= share <= 0.999 else 3
-    return f"{100 * share:.{decimals}f} %"
+    return f"{round(100 * share, decimals) + 0.0:.{decimals}f} %"  # adding 0 takes the sign off -0
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -88,10 +88,17 @@ def linear_effect(model: AnnealedRegressor) -> Floats:
 
 
 def relevance_in_use(model: AnnealedRegressor) -> Floats | None:
-    """Take the relevances, all 0 where there are no basis functions to use them; None under a fixed metric."""
-    if not model._learns_metric:
-        return None
-    return model.relevance_ * (model.n_bases_ > 0)
+    """Take the relevance of each input, 0 where there are no basis functions to use it; None under a fixed metric."""
+    if model.n_bases_ == 0:
+        return np.zeros(model.n_features_in_)
+    return model.relevance_ if model._learns_metric else None
+
+
+def inclusion_in_use(model: BayesianRegressor) -> Floats | None:
+    """Take the inclusion probability of each input, 0 where there never is a centre; None under a fixed metric."""
+    if max(model.posterior_k_) == 0:
+        return np.zeros(model.n_features_in_)
+    return model.inclusion_ if model._learns_metric else None
 
 
 def single_network(model: Regressor) -> Network:

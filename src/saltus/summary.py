@@ -14,6 +14,7 @@ from saltus.findings import (
     SIZES_BESIDE_BEST,
     criterion_by_size,
     criterion_label,
+    inclusion_in_use,
     interval_of_noise,
     interval_of_size,
     largest_size,
@@ -128,9 +129,10 @@ def _inputs(model: AnnealedRegressor) -> Section:
 
 
 def _included_inputs(model: BayesianRegressor) -> Section:
-    if not model._learns_metric:
+    names, inclusion = model.data_notes_.input_names, inclusion_in_use(model)
+    if inclusion is None:
         return Section("Inputs", (_fixed_metric(model),))
-    names, inclusion, relevance = model.data_notes_.input_names, model.inclusion_, model.relevance_
+    relevance = model.relevance_ if inclusion.any() else inclusion
     order = np.lexsort((-relevance, -inclusion))
     caption = (
         "The probability that an input is in the basis functions, and its mean relevance there: one over the length "
@@ -139,8 +141,8 @@ def _included_inputs(model: BayesianRegressor) -> Section:
     table = _input_table(names, order, {"probability": inclusion.tolist(), "relevance": relevance.tolist()}, caption)
     groups = {
         "Surely in the basis functions": inclusion > SURELY,
-        "Perhaps": (inclusion >= HARDLY) & (inclusion <= SURELY),
-        "Hardly": inclusion < HARDLY,
+        "Perhaps there": (inclusion >= HARDLY) & (inclusion <= SURELY),
+        "Hardly there": inclusion < HARDLY,
     }
     return Section("Inputs", _name_groups(names, order, groups), (table,))
 
