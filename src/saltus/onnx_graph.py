@@ -2,7 +2,7 @@
 
 Two rules keep onnxruntime's optimizer from spoiling it. A constant factor never stands next to a MatMul: the two are
 fused, and the factor becomes a float32. Nor does a Transpose: older releases have no float64 kernel for what they are
-fused to. Factors are therefore multiplied into the matrices here, and axes are laid out so that nothing is transposed.
+fused to. Factors are therefore multiplied into the matrices here, and axes are laid out so that products need none.
 
 Shapes below: N rows, B networks or draws at once, c outputs, k basis functions, q coordinates of the metric.
 """

@@ -67,10 +67,10 @@ def _add_outputs(graph: Graph, X: str, model: NetworkRegressor) -> dict[str, tup
 def _describe(model: NetworkRegressor) -> str:
     """Say what the graph computes."""
     if isinstance(model, BayesianRegressor):
-        how = f"an average over {sum(len(chain.draws) for chain in model.chains_)} draws of the posterior"
+        how = f"the average over {len(model._predictive.draws)} draws of the posterior"
     else:
         sizes = [len(network.centers_unit) for network in model.networks_]
         how = f"the weighted average of {len(sizes)} networks with {min(sizes)} to {max(sizes)} basis functions"
         if len(sizes) == 1:
             how = f"a network with {sizes[0]} basis functions"
-    return f"{', '.join(model.data_notes_.output_names)}, predicted by {how}, a {type(model).__name__} of saltus."
+    return f"{', '.join(model.data_notes_.output_names)}, predicted by {how} ({type(model).__name__} of saltus)."
