@@ -285,18 +285,24 @@ def test_names_are_not_formulas(annealed, data):
     assert max(map(len, labels)) <= 35
 
 
-def test_a_notebook_shows_the_figure_once(annealed, monkeypatch):
-    shown = []
-    fake = types.ModuleType("IPython.display")
-    fake.Image, fake.display = bytes, shown.append
-    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
-    monkeypatch.setitem(sys.modules, "IPython.display", fake)
+def test_a_cell_of_a_notebook_shows_the_figure_once(annealed, monkeypatch):
+    shown, shell = [], types.SimpleNamespace(execution_count=1)
+    notebook, display = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    notebook.get_ipython, display.Image, display.display = lambda: shell, bytes, shown.append
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
     figure = annealed.plot()
     figure._ipython_display_()
-    assert shown == []
-    plt.close(figure)
-    figure._ipython_display_()
+    assert shown == []  # it has a window
+    monkeypatch.setattr(mpl, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
+    figure._ipython_display_()  # the last line of the cell
+    figure._ipython_display_()  # the end of the cell
+    assert len(shown) == 1
     assert shown[0].startswith(b"\x89PNG")
+    plt.close(figure)
+    shell.execution_count = 2
+    figure._ipython_display_()
+    assert len(shown) == 2
 
 
 def test_without_matplotlib_the_error_says_what_to_install(annealed, monkeypatch):

@@ -13,7 +13,7 @@ import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, Geometric, Radial
 from saltus.findings import single_network
 from saltus.formula import ROUNDING, Digits, Formula, digits_needed
-from saltus.report import render_report
+from saltus.report import render_report, what_is_drawn
 from saltus.report.formula import formula_html
 from saltus.report.recipe import changed_options, recipe_caveats, recipe_code
 from saltus.report.svg import VARIABLES
@@ -194,6 +194,12 @@ def test_options_that_differ_are_marked(page, annealed):
     assert options["basis"] == ["Radial(name='gaussian', width=1.5)", "'gaussian'", "changed"]
     assert options["criterion"] == ["'aicc'", "'aicc'", ""]
     assert sum(row[-1] == "changed" for row in options.values()) == len(changed_options(annealed)) == 5
+
+
+def test_what_is_not_drawn_is_said():
+    X = np.random.default_rng(0).uniform(size=(40, 7))
+    model = AnnealedRegressor(k_max=0, n_iter=1, n_chains=1, random_state=0).fit(X, X[:, :4])
+    assert "the first 3 of 4 outputs and the 6 of 7 inputs that do most" in what_is_drawn(model)
 
 
 # The formula.

@@ -75,7 +75,6 @@ def _draw_annealed(ax: "Axes", model: AnnealedRegressor, quantity: str) -> None:
     heat.set_ylabel("temperature of the best", color=ORANGE)
     heat.tick_params(axis="y", colors=ORANGE, which="both")
     heat.spines[:].set_visible(False)
-    ax.locator_params(axis="x", nbins=4)
 
 
 def plot_acceptance(model: Regressor, *, ax: "Axes | None" = None) -> "Axes":

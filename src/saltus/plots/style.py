@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, PINK, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"
 CYCLE = (BLUE, ORANGE, GREEN, PINK, SKY)
 
-LONGEST_NAME = 30
+# In letters; longer ones would not fit into a small picture.
+LONGEST_NAME, LONGEST_TITLE = 30, 44
+MOST_TICKS = 6
 
 
 def require_matplotlib(module: str = "figure") -> Any:
@@ -34,9 +36,12 @@ def make_axes(ax: "Axes | None") -> "Axes":
 
 def finish(ax: "Axes", *, title: str, xlabel: str, ylabel: str) -> "Axes":
     """Write the labels, none of which is taken for a formula, and take away what says nothing."""
-    ax.set_title(literal(title, longest=2 * LONGEST_NAME), loc="left", fontsize="medium")
+    ax.set_title(literal(title, longest=LONGEST_TITLE), loc="left", fontsize="medium")
     ax.set_xlabel(literal(xlabel))
     ax.set_ylabel(literal(ylabel))
+    locator = ax.xaxis.get_major_locator()
+    if isinstance(locator, require_matplotlib("ticker").MaxNLocator):
+        locator.set_params(nbins=MOST_TICKS)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(alpha=0.3, linewidth=0.6)
     ax.set_axisbelow(True)

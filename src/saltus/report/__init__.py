@@ -16,7 +16,7 @@ from saltus.atomic import replacing
 from saltus.document import Cell, Table, count, join_names, percent, to_html
 from saltus.regressors import BayesianRegressor, Regressor
 from saltus.report.formula import formula_html
-from saltus.report.pictures import choose_pictures
+from saltus.report.pictures import MOST_INPUTS, MOST_OUTPUTS, choose_pictures
 from saltus.report.recipe import option_table, recipe_caveats, recipe_code
 from saltus.scores import check_rows, score_rows
 from saltus.summary import summarize
@@ -62,7 +62,8 @@ def render_report(
     bodies = {
         "Summary": _in_columns("summary", (section.to_html() for section in summary.sections)),
         "Scores": _scores(model, {"held-out rows": test, "rows given": rows}),
-        "Pictures": _in_columns("pictures", (picture.to_html() for picture in choose_pictures(model, X, y, test))),
+        "Pictures": what_is_drawn(model)
+        + _in_columns("pictures", (picture.to_html() for picture in choose_pictures(model, X, y, test))),
         "Formula": formula_html(model),
         "Data": _data(model, notes),
         "Options": option_table(model).to_html(),
@@ -87,6 +88,17 @@ def render_report(
 def _in_columns(kind: str, parts: Iterable[str]) -> str:
     """Set parts beside each other where there is room."""
     return f'<div class="columns {kind}">\n' + "\n".join(f"<div>{part}</div>" for part in parts) + "\n</div>"
+
+
+def what_is_drawn(model: Regressor) -> str:
+    """Say what is left out of the pictures, if anything is."""
+    n_outputs, n_inputs = len(model.data_notes_.output_names), len(model.data_notes_.input_names)
+    said = []
+    if n_outputs > MOST_OUTPUTS:
+        said.append(f"the first {MOST_OUTPUTS} of {n_outputs} outputs")
+    if n_inputs > MOST_INPUTS:
+        said.append(f"the {MOST_INPUTS} of {n_inputs} inputs that do most")
+    return f"<p>Pictures are of {' and '.join(said)}.</p>" if said else ""
 
 
 def _scores(model: Regressor, rows_by_name: dict[str, tuple[ArrayLike, ArrayLike] | None]) -> str:
