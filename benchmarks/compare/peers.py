@@ -12,7 +12,7 @@ from scipy.stats import loguniform
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from benchmarks.compare.adapter import Adapter, PerOutput
-from benchmarks.compare.scikit import Tuned
+from benchmarks.compare.scikit import Tuned, inverse_square_width
 from benchmarks.compare.scores import Distribution
 from saltus._typing import Floats
 
@@ -108,7 +108,7 @@ class RelevanceVectors(Tuned):
     def __init__(self, seed: int) -> None:
         from fastrvm import RVR
 
-        super().__init__(seed, RVR(kernel="rbf"), {"gamma": loguniform(1e-3, 1e3), "fit_intercept": [True, False]})
+        super().__init__(seed, RVR(kernel="rbf"), {"gamma": inverse_square_width, "fit_intercept": [True, False]})
 
     def distribution(self, X: Floats) -> Distribution:
         inputs, outputs = self.model.regressor_[0], self.model.transformer_
@@ -219,7 +219,7 @@ def interpolator(seed: int) -> Adapter:
     smoothing = loguniform(1e-8, 1e3)
     polyharmonic = {"kernel": ["thin_plate_spline", "cubic", "linear"], "smoothing": smoothing}
     local = {"kernel": ["gaussian", "multiquadric"], "smoothing": smoothing, "epsilon": loguniform(0.05, 20)}
-    return Tuned(seed, Interpolator(), [polyharmonic, local])
+    return Tuned(seed, Interpolator(), polyharmonic, local)
 
 
 def with_noise(seed: int, draws: Floats, noise_variance: Floats) -> Distribution:

@@ -63,20 +63,31 @@ class GaussianProcess(Adapter):
         return f"StandardScaler, {self.model[-1]!r}"
 
 
-class Tuned(Adapter):
-    """An estimator on standardised inputs and outputs, its options chosen by cross-validated random search."""
+def inverse_square_width(n_inputs: int) -> Any:
+    """Spread gamma of exp(-gamma r^2) from a plane to a hundredth of a standard deviation, wider where r is longer."""
+    return loguniform(1e-2 / n_inputs, 1e4 / n_inputs**2)
 
-    def __init__(self, seed: int, estimator: BaseEstimator, candidates: dict[str, Any] | list[dict[str, Any]]) -> None:
-        self.seed, self.estimator, self.candidates = seed, estimator, candidates
+
+class Tuned(Adapter):
+    """An estimator on standardised inputs and outputs, its options chosen by cross-validated random search.
+
+    Each space maps an option to values, to a distribution, or to what gives one for a number of inputs.
+    """
+
+    def __init__(self, seed: int, estimator: BaseEstimator, *spaces: dict[str, Any]) -> None:
+        self.seed, self.estimator, self.spaces = seed, estimator, spaces
 
     def fit(self, X: Floats, Y: Floats) -> None:
         pipeline = make_pipeline(StandardScaler(), self.estimator)
         model = TransformedTargetRegressor(pipeline, transformer=StandardScaler(), check_inverse=False)
         step = f"regressor__{pipeline.steps[-1][0]}__"
-        spaces = self.candidates if isinstance(self.candidates, list) else [self.candidates]
+        spaces = [
+            {step + name: values(X.shape[1]) if callable(values) else values for name, values in space.items()}
+            for space in self.spaces
+        ]
         search = RandomizedSearchCV(
             model,
-            [{step + name: values for name, values in space.items()} for space in spaces],
+            spaces,
             n_iter=N_CANDIDATES,
             cv=KFold(N_FOLDS, shuffle=True, random_state=self.seed),
             scoring="neg_mean_squared_error",
@@ -116,12 +127,12 @@ class Tuned(Adapter):
 
 def kernel_ridge(seed: int) -> Adapter:
     """RBF kernel, width and ridge tuned."""
-    return Tuned(seed, KernelRidge(kernel="rbf"), {"alpha": loguniform(1e-6, 10), "gamma": loguniform(1e-3, 1e3)})
+    return Tuned(seed, KernelRidge(kernel="rbf"), {"alpha": loguniform(1e-6, 10), "gamma": inverse_square_width})
 
 
 def support_vectors(seed: int) -> Adapter:
-    """RBF kernel, width, cost and tube tuned; one for each output."""
-    space = {"C": loguniform(1e-1, 1e4), "gamma": loguniform(1e-3, 1e3), "epsilon": loguniform(1e-3, 1)}
+    """RBF kernel, width and cost tuned, the tube a tenth of the standard deviation of y; one for each output."""
+    space = {"C": loguniform(0.3, 1e3), "gamma": inverse_square_width}
     return PerOutput(lambda: Tuned(seed, SVR(kernel="rbf", cache_size=500), space))
 
 
@@ -131,7 +142,7 @@ def perceptron(seed: int) -> Adapter:
     common = {"hidden_layer_sizes": layers, "alpha": loguniform(1e-5, 10), "activation": ["relu", "tanh"]}
     adam = {**common, "solver": ["adam"], "learning_rate_init": loguniform(3e-4, 3e-2), "early_stopping": [True, False]}
     estimator = MLPRegressor(max_iter=1000, random_state=seed)
-    return Tuned(seed, estimator, [adam, {**common, "solver": ["lbfgs"]}])
+    return Tuned(seed, estimator, adam, {**common, "solver": ["lbfgs"]})
 
 
 def boosting(seed: int) -> Adapter:
