@@ -320,11 +320,12 @@ def test_a_report_that_fails_leaves_the_old_one(line, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_half_of_the_rows_are_refused(line, tmp_path):
+def test_what_makes_no_sense_is_refused(line, tmp_path):
     model, X, Y = line
     for options, message in (
         ({"y": Y}, "y was given without X"),
         ({"X_test": X}, "X_test and y_test belong together"),
+        ({"notes": "one"}, "notes must be a list of sentences"),
     ):
         with pytest.raises(ValueError, match=message):
             model.report(tmp_path / "report.html", **options)

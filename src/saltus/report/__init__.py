@@ -56,6 +56,8 @@ def render_report(
         raise ValueError("y was given without X. Pass both, or X alone.")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together. Pass both or none.")
+    if isinstance(notes, str):
+        raise ValueError(f"notes must be a list of sentences. Got one: pass [{notes!r}].")
     summary = summarize(model)
     test = None if X_test is None or y_test is None else (X_test, y_test)
     rows = None if X is None or y is None else (X, y)
