@@ -21,7 +21,7 @@ from benchmarks.compare.scores import Distribution, crps_of_draws, crps_of_norma
 from benchmarks.compare.statistics import log_ratios, mean_ranks, overall_ratio, task_ratio, verdict
 from benchmarks.compare.table import complaints, write_tables
 from benchmarks.compare.tasks import SUITES, Task, all_tasks, folds, linnerud, noise_of, noisy
-from benchmarks.compare.worker import Job
+from benchmarks.compare.worker import Job, describe
 from saltus import AnnealedRegressor
 from saltus.demo import PAPER_OPTIONS, generate
 
@@ -250,6 +250,20 @@ def test_a_fit_over_its_time_is_recorded_and_drops_out_of_more_rows(tmp_path):
     by_task = {record["task"]: record["status"] for record in journal.records.values()}
     assert by_task == {small.name: "time limit", large.name: "dropped out"}
     assert "time limit on Friedman 1, N = 1000" in complaints(list(journal.records.values()))
+
+
+def test_after_the_deadline_nothing_is_fitted_and_all_is_tried_again(tmp_path):
+    journal, over = Journal.open(tmp_path / "results.jsonl"), Limits(60.0, 8.0, deadline=0.0)
+    jobs = plan(LINNERUD, ["gp"], 2, journal, over, None)
+    run(jobs, LINNERUD, journal, over, 1)
+    assert [record["status"] for record in journal.records.values()] == ["not run", "not run"]
+    assert plan(LINNERUD, ["gp"], 2, journal, over, None) == jobs
+
+
+def test_too_little_memory_is_called_that():
+    with pytest.raises(MemoryError) as caught:
+        np.empty((1 << 30, 1 << 20))
+    assert describe(caught.value)["status"] == "out of memory"
 
 
 def test_the_page_names_what_was_not_measured(finished, tmp_path):

@@ -115,7 +115,13 @@ def ours(target: Target, seed: int) -> Curve:
 
 def our_search(target: Target, seed: int) -> Curve:
     """Search in rounds with descents, for 1/16, 1/4 and all of the time. Descents evaluate more than they count."""
-    options = {"basis": "cubic", "center_cost": "paper", "metric": "euclidean", "criterion": "mdl", "patience": 10**6}
+    options: dict[str, Any] = {
+        "basis": "cubic",
+        "center_cost": "paper",
+        "metric": "euclidean",
+        "criterion": "mdl",
+        "patience": 10**6,
+    }
     curve: Curve = []
     for share in (1 / 16, 1 / 4, 1):
         model = AnnealedRegressor(**options, max_time=share * target.seconds, random_state=seed)
@@ -249,9 +255,9 @@ def best_within(curve: Curve, column: int, limit: float) -> float:
 
 def engines_table(records: list[dict[str, Any]]) -> str:
     """Make one row an engine: medians over seeds of the best value within powers of ten."""
-    seconds, evaluations = (0.1, 1.0, 10.0, 100.0), (1_000, 10_000, 100_000, 1_000_000)
+    evaluations = (1_000, 10_000, 100_000, 1_000_000)
     last = max(point[1] for record in records for point in record["curve"])
-    seconds = tuple(s for s in seconds if s < 1.5 * last)
+    seconds = [s for s in (0.1, 1.0, 10.0, 100.0) if s < 1.5 * last]
     rows = []
     for engine in dict.fromkeys(record["engine"] for record in records):
         curves = [record["curve"] for record in records if record["engine"] == engine and "curve" in record]

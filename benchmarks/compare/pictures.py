@@ -77,7 +77,7 @@ def error_against_cpu(records: list[Record], suite: str, reference: str) -> Figu
 
 def against_rows(records: list[Record]) -> Figure | None:
     """Draw error, CPU seconds and peak memory against N, one line a model; where a line ends, the model gave up."""
-    if not records:
+    if not any(record["status"] == "ok" for record in records):
         return None
     figure, panels = plt.subplots(1, 3, figsize=(13, 4.2))
     sizes = {record["task"]: record["n_rows"] for record in records if "n_rows" in record}

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.compare.models import MODELS, parse
 from benchmarks.compare.statistics import Record, cells, log_ratios, mean_ranks, overall_ratio, task_ratio
-from benchmarks.compare.tasks import SUITES
+from benchmarks.compare.tasks import SUITES, all_tasks
 
 # The error that counts in each suite, and its name in the tables.
 ERROR = {
@@ -115,7 +115,7 @@ def ratios_by_task(records: list[Record], figure: str, reference: str) -> str:
         logs = log_ratios(cells(records, model, figure), to)
         if model != reference and logs:
             rows.append([model, *(str(task_ratio(logs[task])) if task in logs else NONE for task in tasks)])
-    return markdown(["model", *tasks], rows)
+    return markdown(["model", *tasks], rows) if rows else f"None has a split in common with {reference}."
 
 
 def complaints(records: list[Record]) -> str:
@@ -133,9 +133,13 @@ def complaints(records: list[Record]) -> str:
 
 
 def in_order(records: list[Record]) -> list[Record]:
-    """Sort by suite, then models as they are listed with their variants behind them; tasks keep their order."""
-    bases = list(MODELS)
-    return sorted(records, key=lambda record: (SUITES.index(record["suite"]), bases.index(parse(record["model"])[0])))
+    """Sort by suite, then models and tasks as they are listed, variants behind their model."""
+    bases, tasks = list(MODELS), [task.name for task in all_tasks(Path("any"))]
+
+    def place(record: Record) -> tuple[int, int, int]:
+        return SUITES.index(record["suite"]), bases.index(parse(record["model"])[0]), tasks.index(record["task"])
+
+    return sorted(records, key=place)
 
 
 def of_suite(records: list[Record], suite: str) -> list[Record]:

@@ -87,9 +87,9 @@ def measure(model: Adapter, split: Split) -> dict[str, Any]:
 
 def describe(error: BaseException) -> dict[str, Any]:
     """Say what went wrong, in the table's words."""
-    status = {ImportError: "missing", ModuleNotFoundError: "missing", MemoryError: "out of memory"}
-    said = " ".join(str(error).split())[:300]
-    return {"status": status.get(type(error), "failed"), "message": f"{type(error).__name__}: {said}"}
+    kinds = {ImportError: "missing", MemoryError: "out of memory"}
+    status = next((said for kind, said in kinds.items() if isinstance(error, kind)), "failed")
+    return {"status": status, "message": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
 
 
 def work(job: Job, say: Any) -> None:
