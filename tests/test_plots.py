@@ -274,6 +274,11 @@ def test_plot_draws_the_sensible_pictures(model, data):
     assert len(model.plot().axes) >= 8
 
 
+def test_inputs_alone_are_enough_to_average_over(line):
+    X, _, model = line
+    assert model.plot(X).axes[0].get_title(loc="left") == "Fit"
+
+
 def test_names_are_not_formulas(annealed, data):
     """An odd number of dollars, or a pair of them around nonsense, would otherwise end in an error when drawn."""
     X = data[0].set_axis(["$x^{$", "a very long name " * 9, "two\nlines"], axis=1)

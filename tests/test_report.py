@@ -15,6 +15,7 @@ from saltus.findings import single_network
 from saltus.formula import ROUNDING, Digits, Formula, digits_needed
 from saltus.report import render_report, what_is_drawn
 from saltus.report.formula import formula_html
+from saltus.report.pictures import choose_pictures
 from saltus.report.recipe import changed_options, recipe_caveats, recipe_code
 from saltus.report.svg import VARIABLES
 
@@ -194,6 +195,13 @@ def test_options_that_differ_are_marked(page, annealed):
     assert options["basis"] == ["Radial(name='gaussian', width=1.5)", "'gaussian'", "changed"]
     assert options["criterion"] == ["'aicc'", "'aicc'", ""]
     assert sum(row[-1] == "changed" for row in options.values()) == len(changed_options(annealed)) == 5
+
+
+def test_inputs_alone_are_enough_to_draw(line):
+    model, X, _ = line
+    titles = [picture.title for picture in choose_pictures(model, X, None, None)]
+    assert titles[:2] == ["Fit of y0", "Fit of y1"]
+    assert "a band that holds 90&nbsp;% of new observations" in next(choose_pictures(model, X, None, None)).to_html()
 
 
 def test_what_is_not_drawn_is_said():

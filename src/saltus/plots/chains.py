@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltus.document import count
-from saltus.engine.result import MoveCount
+from saltus.engine.result import MoveCount, Trace
 from saltus.plots.style import BLUE, CYCLE, ORANGE, count_along, finish, ink, make_axes, require_matplotlib
 from saltus.regressors import AnnealedRegressor, BayesianRegressor, Regressor
 
@@ -65,7 +65,10 @@ def _draw_annealed(ax: "Axes", model: AnnealedRegressor, quantity: str) -> None:
         low, high = np.quantile(values, SHARE_BELOW), values.max()
         room = 0.05 * (high - low) or 1.0
         ax.set_ylim(low - room, high + room)
-    trace = model.result_.chains[best].trace
+    _draw_temperature(ax, model.result_.chains[best].trace)
+
+
+def _draw_temperature(ax: "Axes", trace: Trace) -> None:
     heat = ax.twinx()
     step = -(-len(trace.iteration) // MOST_POINTS)
     heat.plot(trace.iteration[::step], trace.temperature[::step], color=ORANGE, lw=0.9, ls=(0, (4, 2)))

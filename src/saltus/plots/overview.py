@@ -44,8 +44,9 @@ def plot_overview(
     """
     n_inputs = len(model.data_notes_.input_names)
     beginning: list[Callable[..., Axes]] = [partial(plot_size, model)]
-    if n_inputs == 1 or (X is not None and y is not None):
-        beginning.insert(0, partial(plot_fit, model, X, y, output=output))
+    rows = (X, y) if X is not None and y is not None else (None, None)
+    if n_inputs == 1 or rows[0] is not None:
+        beginning.insert(0, partial(plot_fit, model, *rows, output=output))
     ending = [
         partial(plot_centers, model, X, output=output),
         partial(plot_trace, model),

@@ -65,7 +65,7 @@ def render_report(
         "Summary": _in_columns("summary", (section.to_html() for section in summary.sections)),
         "Scores": _scores(model, {"held-out rows": test, "rows given": rows}),
         "Pictures": what_is_drawn(model)
-        + _in_columns("pictures", (picture.to_html() for picture in choose_pictures(model, X, y, test))),
+        + _in_columns("pictures", (picture.to_html() for picture in choose_pictures(model, X, rows, test))),
         "Formula": formula_html(model),
         "Data": _data(model, notes),
         "Options": option_table(model).to_html(),

@@ -40,18 +40,19 @@ class Picture:
         return f"<figure>{svg}\n<figcaption>{to_html(self.caption)}</figcaption></figure>"
 
 
-def choose_pictures(model: Regressor, X: ArrayLike | None, y: ArrayLike | None, test: Rows | None) -> Iterator[Picture]:
+def choose_pictures(model: Regressor, X: ArrayLike | None, rows: Rows | None, test: Rows | None) -> Iterator[Picture]:
     """Choose what is worth drawing, for each of the first outputs and the inputs that do most."""
     notes = model.data_notes_
     one_input = len(notes.input_names) == 1
     band = "90 % of new observations" if isinstance(model, BayesianRegressor) else "90 % of the noise"
     for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
-        if one_input or (X is not None and y is not None):
-            caption = f"{output}: the rows given, and a band that holds {band}."
-            yield Picture(f"fit-{i}", f"Fit of {output}", caption, partial(_fit, model, X, y, i))
+        if one_input or rows is not None:
+            shown = "the prediction" if rows is None else "the rows given"
+            caption = f"{output}: {shown}, and a band that holds {band}."
+            yield Picture(f"fit-{i}", f"Fit of {output}", caption, partial(_fit, model, rows, i))
         if test is not None:
             caption = f"{output}: held-out rows, which the fit did not see, and a band that holds {band}."
-            yield Picture(f"test-{i}", f"Held-out rows of {output}", caption, partial(_fit, model, *test, i))
+            yield Picture(f"test-{i}", f"Held-out rows of {output}", caption, partial(_fit, model, test, i))
     yield _size_picture(model)
     if not one_input:
         others = "averaged over the rows given" if X is not None else "with the other inputs at their means"
@@ -99,7 +100,8 @@ def _chain_pictures(model: Regressor) -> Iterator[Picture]:
     yield Picture("acceptance", "Acceptance by move", caption, partial(_acceptance, model))
 
 
-def _fit(model: Regressor, X: ArrayLike | None, y: ArrayLike | None, output: int, ax: "Axes") -> str:
+def _fit(model: Regressor, rows: Rows | None, output: int, ax: "Axes") -> str:
+    X, y = (None, None) if rows is None else rows
     plot_fit(model, X, y, output=output, ax=ax)
     across, up = np.asarray(ax.lines[-1].get_data(), dtype=np.float64)
     if len(model.data_notes_.input_names) == 1:
