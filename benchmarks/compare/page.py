@@ -123,7 +123,7 @@ def standings(records: list[Record]) -> str:
                 row = [against(kept, model, best, task, error) for model in (AVERAGE, BAYES)]
                 lost = any(cell.startswith("loss") for cell in row)
                 rows.append([suite, task, f"{best} {on_task[best]:.3g}", *row, HARD.get(task, "") if lost else ""])
-    header = ["suite", "task", "best peer, its error", "AnnealedRegressor", "BayesianRegressor", "what is hard in it, where lost"]
+    header = ["suite", "task", "best peer, its error", "AnnealedRegressor", "BayesianRegressor", "what is hard"]
     return (
         "Against the best peer of each task, whichever it is. A win or a loss is by two standard errors and by 2 %, "
         "the rest are ties:\n\n" + markdown(header, rows)
