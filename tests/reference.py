@@ -126,15 +126,41 @@ class ReferenceChain:
             middle = (centers[one] + centers[other]) / 2
             rest = np.delete(centers, [one, other], axis=0)
             return rest, middle[None], np.log(k / (k - 1)) - d * np.log(4 * s)
-        j = self.pick(rng, k)  # update
+        chance = rng.random()  # update
+        if chance < 0.25:
+            return self.propose_pair_update(rng)
+        j = self.pick(rng, k)
         rest = np.delete(centers, j, axis=0)
-        if rng.random() < 0.25:
+        if chance < 0.5:
             return rest, rng.random((1, d)), 0.0
         scale = self.walk_scale * 0.25 ** self.pick(rng, 3)
         moved = centers[j] + scale * rng.standard_normal(d)
         if (moved < 0).any() or (moved > 1).any():
             return None
         return rest, moved[None], 0.0
+
+    def propose_pair_update(self, rng):
+        """Move two centres that are each other's nearest by the same shift."""
+        centers, (k, d) = self.centers, self.centers.shape
+        if k < 2:
+            return None
+        one = self.pick(rng, k)
+        other, _ = _nearest(centers, centers[one], one)
+        if _nearest(centers, centers[other], other)[0] != one:
+            return None
+        if np.abs(centers[one] - centers[other]).max() >= 2 * self.split_scale:
+            return None
+        far = rng.random() < 0.5
+        scale = self.walk_scale * 0.25 ** self.pick(rng, 3)
+        shift = rng.random(d) - centers[one] if far else scale * rng.standard_normal(d)
+        pair = centers[[one, other]] + shift
+        if (pair < 0).any() or (pair > 1).any():
+            return None
+        rest = np.delete(centers, [one, other], axis=0)
+        gap = ((pair[0] - pair[1]) ** 2).sum()
+        if len(rest) and (((rest[:, None] - pair) ** 2).sum(axis=2) < gap).any():
+            return None
+        return rest, pair, 0.0
 
     @staticmethod
     def pick(rng, k):

@@ -73,6 +73,24 @@ def test_log_green_of_split_is_selection_times_density_times_jacobian(rng, d):
     pytest.fail("no split could be made")
 
 
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_a_pair_moves_as_one_and_is_a_pair_where_it_arrives(rng, d):
+    n_checked = 0
+    for _ in range(2000):
+        centers = rng.random((int(rng.integers(2, K_MAX)), d))
+        there = try_move(rng, UPDATE, centers)
+        kept = [] if there is None else [center for center in there[0] if (center == centers).all(axis=1).any()]
+        if there is None or len(kept) > len(centers) - 2:
+            continue
+        pair = there[0][-2:]
+        gap = pair[0] - pair[1]
+        before = np.array([center for center in centers if not (center == there[0]).all(axis=1).any()])
+        assert np.allclose(before[0] - before[1], gap) or np.allclose(before[1] - before[0], gap)
+        assert all(np.linalg.norm(pair - center, axis=1).min() >= np.linalg.norm(gap) for center in kept)
+        n_checked += 1
+    assert n_checked > 50
+
+
 def test_log_green_of_birth_death_and_update(rng):
     centers = rng.random((5, 2))
     assert try_move(rng, BIRTH, centers)[1] == pytest.approx(-np.log(6))

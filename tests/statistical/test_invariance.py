@@ -57,6 +57,15 @@ BUGS = {
         "engine/moves.py",
         [("if distance < squared_gap:", "if distance < 0.0:")],
     ),
+    "a pair that shrinks as it moves": (
+        FLAT,
+        "engine/moves.py",
+        [
+            # Such moves are a few in a hundred: make them many.
+            ("PAIR_UPDATE_PROBABILITY = 0.25", "PAIR_UPDATE_PROBABILITY = 1.0"),
+            ("high = centers[other, i] + shift", "high = 0.2 * low + 0.8 * (centers[other, i] + shift)"),
+        ],
+    ),
     "merge without mutual nearness": (FLAT, "engine/moves.py", [("if back != one:", "if back < 0:")]),
     "a null move turned into another": (
         FLAT,

@@ -64,8 +64,9 @@ Listener = Callable[[int, int, int, float], None]
 # hottest, on Friedman 1 the coldest.
 HOTTEST, COLDEST = (1 / 2, 1.0, 2.0), 1 / 80
 
-# Fits without a given length run in rounds of this many iterations, each from the best state of the chain.
-ITERATIONS_A_ROUND = 30_000
+# Fits without a given length run in rounds of this many iterations, each from the best state of the chain; of twice as
+# many after a round that brought nothing, and so on up to the longest.
+ITERATIONS_A_ROUND, MOST_ITERATIONS_A_ROUND = 30_000, 480_000
 # Values of log pi nearer than this are the same.
 ROUNDING_ERROR = 1e-6
 # A round that improves the best value by less than this brought nothing.
@@ -87,10 +88,16 @@ class Settings:
     patience: int = 1
     max_seconds: float | None = None
 
-    @property
-    def iterations_a_round(self) -> int:
-        """Iterations of each round."""
-        return ITERATIONS_A_ROUND if self.n_iter is None else self.n_iter
+    def iterations_of_round(self, history: Sequence[float]) -> int:
+        """Choose how long the next round is, given the best value after each of those before."""
+        if self.n_iter is not None:
+            return self.n_iter
+        n_stale = 0
+        for before, after in zip(history[-2::-1], history[:0:-1], strict=True):
+            if after >= before + IMPROVEMENT:
+                break
+            n_stale += 1
+        return int(min(ITERATIONS_A_ROUND * 2.0**n_stale, MOST_ITERATIONS_A_ROUND))
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,9 @@ def anneal(
     try:
         while not ending:
             jobs = (
-                delayed(run_round)(chain, design, settings, crew=crew, number=number, listener=listener)
+                delayed(run_round)(
+                    chain, design, settings, settings.iterations_of_round(history), crew, number, listener
+                )
                 for number, chain in enumerate(chains)
             )
             chains = list(Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
@@ -160,12 +169,12 @@ def run_round(
     chain: Chain,
     design: Design,
     settings: Settings,
-    *,
+    n_iter: int,
     crew: Crew,
     number: int = 0,
     listener: Listener | None = None,
 ) -> Chain:
-    """Anneal once, from the best state of the chain or from its start; go downhill from where that ends."""
+    """Anneal for n_iter iterations from the best state of the chain, or its start; go downhill from where that ends."""
     with crew.working():
         rng = chain.rng
         landscape = Landscape.of(design, rng) if settings.descend or settings.polish else None
@@ -175,16 +184,17 @@ def run_round(
         else:
             place_centers(design, state, chain.centers, chain.relevance)
         n_before = 0 if chain.result is None else chain.result.n_iter
-        stride = -(-settings.iterations_a_round // LONGEST_TRACE) if settings.n_iter is not None else TRACE_STRIDE
-        record = start_record(state, -(-settings.iterations_a_round // stride))
+        stride = -(-n_iter // LONGEST_TRACE) if settings.n_iter is not None else TRACE_STRIDE
+        record = start_record(state, -(-n_iter // stride))
         started_at = float(state.log_posterior[0])
         cost = cost_of_a_basis(design, int(state.k[0]), state.relevance)
         hottest = HOTTEST[rng.integers(len(HOTTEST))]
         schedule = settings.schedule or Geometric(hottest * cost, COLDEST * cost)
         snapshots = []
         done = 0
-        for done in _run_blocks(rng, design, settings, schedule, state, record, stride):
-            if done in _snapshot_iterations(settings.n_iter):
+        keeps_many = settings.n_iter is not None
+        for done in _run_blocks(rng, design, settings.tuning, schedule, n_iter, keeps_many, state, record, stride):
+            if done in _snapshot_iterations(n_iter, keeps_many):
                 snapshots.append(Snapshot(n_before + done, present_network(design, state)))
             if listener is not None:
                 best_so_far = float(record.best_log_posterior[0]) + design.log_posterior_shift
@@ -195,7 +205,7 @@ def run_round(
         if landscape is not None and settings.polish:
             optima = _polish(design, settings, state, record, landscape, crew, started_at, done)
         place_centers(design, state, record.best_centers[: record.best_k[0]].copy(), record.best_relevance)
-        result = _chain_result(design, schedule, settings, state, record, optima, tuple(snapshots), done, stride)
+        result = _chain_result(design, schedule, n_iter, state, record, optima, tuple(snapshots), done, stride)
         result = result if chain.result is None else join_rounds(chain.result, result)
         if chain.result is not None and chain.result.best.log_posterior == result.best.log_posterior:
             # Another start was no better.
@@ -253,15 +263,16 @@ def cost_of_a_basis(design: Design, k: int, relevance: Floats) -> float:
 def _run_blocks(
     rng: np.random.Generator,
     design: Design,
-    settings: Settings,
+    tuning: Tuning,
     schedule: Schedule,
+    n_iter: int,
+    keeps_many: bool,
     state: State,
     record: Record,
     stride: int,
 ) -> Iterator[int]:
     """Run the chain; yield the number of iterations done, at the start and after every block."""
-    n_iter = settings.iterations_a_round
-    halts = sorted({*_snapshot_iterations(settings.n_iter), n_iter})
+    halts = sorted(_snapshot_iterations(n_iter, keeps_many))
     run = run_learned_block if design.learns_metric else run_block
     n_wanted = 1
     done = 0
@@ -272,9 +283,7 @@ def _run_blocks(
         n_most = min(until_rebuild, until_halt)
         temperature = _temperatures(schedule, np.arange(done, done + n_most), n_iter)
         began = perf_counter()
-        n_done = run(
-            rng, design.target, settings.tuning, state, record, temperature, min(n_wanted, n_most), done, stride
-        )
+        n_done = run(rng, design.target, tuning, state, record, temperature, min(n_wanted, n_most), done, stride)
         n_wanted = _next_length(n_done, perf_counter() - began)
         done += n_done
         if done % ITERATIONS_BETWEEN_REBUILDS == 0:
@@ -295,7 +304,7 @@ def _temperatures(schedule: Schedule, iteration: Ints, n_iter: int) -> Floats:
 def _chain_result(
     design: Design,
     schedule: Schedule,
-    settings: Settings,
+    n_iter: int,
     state: State,
     record: Record,
     optima: list[BestState],
@@ -312,7 +321,7 @@ def _chain_result(
             iteration=index + 1,
             n_bases=record.trace_k[: index.size],
             log_posterior=record.trace_log_posterior[: index.size] + shift,
-            temperature=_temperatures(schedule, index, settings.iterations_a_round),
+            temperature=_temperatures(schedule, index, n_iter),
         ),
         moves=count_moves(record.counts),
         best=best,
@@ -393,10 +402,10 @@ def starting_relevance(design: Design) -> Floats:
 
 
 @cache
-def _snapshot_iterations(n_iter: int | None) -> frozenset[int]:
-    """Choose when to keep the network: often, or at the ends of rounds."""
-    if n_iter is None:
-        return frozenset({0, ITERATIONS_A_ROUND})
+def _snapshot_iterations(n_iter: int, many: bool) -> frozenset[int]:
+    """Choose when to keep the network: often, or only at the ends of a round."""
+    if not many:
+        return frozenset({0, n_iter})
     return frozenset({0, n_iter, *np.geomspace(1, n_iter, N_SNAPSHOTS).round().astype(int).tolist()})
 
 

@@ -32,6 +32,10 @@ STRETCH_SCALE, STRETCH_SCALE_RATIO = 0.5, 0.3
 
 # An update is a draw from the whole box with this probability, otherwise a random walk.
 GLOBAL_UPDATE_PROBABILITY = 0.25
+# With the next, a pair of close neighbours moves as one: two basis functions with opposite coefficients, a derivative
+# in effect, do not get anywhere one by one. Such a move is to anywhere in the box with the third, otherwise a walk.
+PAIR_UPDATE_PROBABILITY = 0.25
+FAR_PROBABILITY = 0.5
 # The walk's standard deviation is walk_scale times one of 1, 1/4, 1/16. A fourth, 1/64, is accepted so often that
 # its commits cost more than they find.
 N_WALK_SCALES = 3
@@ -64,12 +68,12 @@ def pick(rng: np.random.Generator, k: int) -> int:
 
 
 @kernel
-def nearest(centers: Floats, k: int, point: Floats, skip: int) -> tuple[int, float]:
-    """Find the centre nearest to `point`, other than number `skip`: (index, squared distance). O(k d)."""
+def nearest(centers: Floats, k: int, point: Floats, skip: int, skip_too: int = -1) -> tuple[int, float]:
+    """Find the centre nearest to `point`, other than those to skip: (index, squared distance). O(k d)."""
     best = -1
     best_distance = np.inf
     for j in range(k):
-        if j != skip:
+        if j != skip and j != skip_too:
             distance = 0.0
             for i in range(point.size):
                 difference = centers[j, i] - point[i]
@@ -78,6 +82,19 @@ def nearest(centers: Floats, k: int, point: Floats, skip: int) -> tuple[int, flo
                 best_distance = distance
                 best = j
     return best, best_distance
+
+
+@glue
+def find_partner(centers: Floats, k: int, one: int, reach: float) -> int:
+    """Find the centre that makes a pair with number `one`: each other's nearest, within reach; or -1."""
+    other, _ = nearest(centers, k, centers[one], one)
+    back, _ = nearest(centers, k, centers[other], other)
+    if back != one:
+        return -1
+    for i in range(centers.shape[1]):
+        if abs(centers[one, i] - centers[other, i]) >= reach:
+            return -1
+    return other
 
 
 @glue
@@ -157,13 +174,10 @@ def propose_merge(
         return False, 0.0
     d = centers.shape[1]
     one = pick(rng, k)
-    other, _ = nearest(centers, k, centers[one], one)
-    back, _ = nearest(centers, k, centers[other], other)
-    if back != one:
+    other = find_partner(centers, k, one, 2.0 * split_scale)
+    if other < 0:
         return False, 0.0
     for i in range(d):
-        if abs(centers[one, i] - centers[other, i]) >= 2.0 * split_scale:
-            return False, 0.0
         edits.incoming[which, 0, i] = 0.5 * (centers[one, i] + centers[other, i])
     edits.out[which, 0] = max(one, other)  # the later first: the number of the earlier one stands when it is out
     edits.out[which, 1] = min(one, other)
@@ -175,23 +189,82 @@ def propose_merge(
 
 
 @glue
-def propose_update(
-    rng: np.random.Generator, centers: Floats, k: int, walk_scale: float, edits: Edits, which: int
+def draw_walk_scale(rng: np.random.Generator, walk_scale: float) -> float:
+    """Draw one of the walk's standard deviations."""
+    scale = walk_scale
+    for _ in range(pick(rng, N_WALK_SCALES)):
+        scale *= WALK_SCALE_RATIO
+    return scale
+
+
+@glue
+def propose_pair_update(
+    rng: np.random.Generator,
+    centers: Floats,
+    k: int,
+    split_scale: float,
+    walk_scale: float,
+    edits: Edits,
+    which: int,
 ) -> tuple[bool, float]:
-    """Move one centre: a draw from the whole box, or a Gaussian walk at one of several scales."""
+    """Move a pair as one, to anywhere in the box or by a walk; it must be a pair where it arrives."""
+    if k < 2:
+        return False, 0.0
+    d = centers.shape[1]
+    one = pick(rng, k)
+    other = find_partner(centers, k, one, 2.0 * split_scale)
+    if other < 0:
+        return False, 0.0
+    far = rng.random() < FAR_PROBABILITY
+    scale = draw_walk_scale(rng, walk_scale)
+    inside = True
+    squared_gap = 0.0
+    for i in range(d):
+        shift = rng.random() - centers[one, i] if far else scale * rng.standard_normal()
+        low = centers[one, i] + shift
+        high = centers[other, i] + shift
+        edits.incoming[which, 0, i] = low
+        edits.incoming[which, 1, i] = high
+        inside = inside and 0.0 <= low <= 1.0 and 0.0 <= high <= 1.0
+        squared_gap += (high - low) ** 2
+    if not inside:
+        return False, 0.0
+    for member in range(2):
+        _, distance = nearest(centers, k, edits.incoming[which, member], one, other)
+        if distance < squared_gap:
+            return False, 0.0
+    edits.out[which, 0] = max(one, other)
+    edits.out[which, 1] = min(one, other)
+    edits.n_out[which] = 2
+    edits.n_in[which] = 2
+    return True, 0.0
+
+
+@glue
+def propose_update(
+    rng: np.random.Generator,
+    centers: Floats,
+    k: int,
+    split_scale: float,
+    walk_scale: float,
+    edits: Edits,
+    which: int,
+) -> tuple[bool, float]:
+    """Move one centre: a draw from the whole box, or a Gaussian walk at one of several scales; or a pair."""
     if k == 0:
         return False, 0.0
+    chance = rng.random()
+    if chance < PAIR_UPDATE_PROBABILITY:
+        return propose_pair_update(rng, centers, k, split_scale, walk_scale, edits, which)
     moved = pick(rng, k)
     edits.out[which, 0] = moved
     edits.n_out[which] = 1
     edits.n_in[which] = 1
-    if rng.random() < GLOBAL_UPDATE_PROBABILITY:
+    if chance < PAIR_UPDATE_PROBABILITY + GLOBAL_UPDATE_PROBABILITY:
         for i in range(centers.shape[1]):
             edits.incoming[which, 0, i] = rng.random()
         return True, 0.0
-    scale = walk_scale
-    for _ in range(pick(rng, N_WALK_SCALES)):
-        scale *= WALK_SCALE_RATIO
+    scale = draw_walk_scale(rng, walk_scale)
     inside = True
     for i in range(centers.shape[1]):
         value = centers[moved, i] + scale * rng.standard_normal()
@@ -221,7 +294,7 @@ def propose(
         return propose_split(rng, centers, k, k_max, split_scale, edits, which)
     if move == MERGE:
         return propose_merge(rng, centers, k, split_scale, edits, which)
-    return propose_update(rng, centers, k, walk_scale, edits, which)
+    return propose_update(rng, centers, k, split_scale, walk_scale, edits, which)
 
 
 @glue

@@ -62,7 +62,8 @@ class AnnealedRegressor(NetworkRegressor):
         distinct rows.
     n_iter : int or "auto", default="auto"
         Iterations of each chain. "auto": in rounds of 30 000, each annealed from the best state of its chain, until
-        more than half of the chains agree on the best value to within 1, or rounds bring no improvement.
+        more than half of the chains agree on the best value to within 1, or rounds bring no improvement; rounds that
+        bring none are followed by longer ones.
     patience : int, default=1
         With "auto", how many rounds without an improvement of 1 end the fit.
     max_time : float or None, default=None
