@@ -60,6 +60,7 @@ class ReferenceChain:
     weight: np.ndarray | None = None
     centers: np.ndarray = field(default_factory=lambda: np.empty((0, 1)))
     relevance: np.ndarray | None = None  # where the metric is learned
+    faintest: float = 0.0  # the smallest squared norm of a column
 
     def __post_init__(self):
         self.k_max = len(self.penalty) - 1
@@ -85,7 +86,7 @@ class ReferenceChain:
         for j in range(D.shape[1] - n_new, D.shape[1]):
             Q = np.linalg.qr(D[:, :j])[0]
             rest = D[:, j] - Q @ (Q.T @ D[:, j])
-            if rest @ rest <= COLLINEAR * (D[:, j] @ D[:, j]):
+            if rest @ rest <= COLLINEAR * (D[:, j] @ D[:, j]) or D[:, j] @ D[:, j] < self.faintest:
                 return False
         return True
 

@@ -6,8 +6,8 @@ import pytest
 from saltus.bases import RADIAL_NAMES, Radial
 from saltus.criteria import Counts, learned_metric_table, penalty_table
 from saltus.engine.anneal import place_centers
-from saltus.engine.chain import ACCEPTED, Tuning, run_block, run_learned_block, start_record, start_state
-from saltus.engine.design import Box, FixedPart, make_design
+from saltus.engine.chain import ACCEPTED, NEVER, Tuning, run_block, run_learned_block, start_record, start_state
+from saltus.engine.design import FAINTEST, Box, FixedPart, make_design
 from tests.reference import ReferenceChain
 
 N_STEPS, K_MAX = 400, 6
@@ -55,6 +55,7 @@ def compare_paths(design, X, weight, basis, two_stage, temperature, seed=5):
         two_stage=two_stage,
         weight=weight,
         centers=start,
+        faintest=design.target.faintest,
     )
     rng, reference_rng = np.random.default_rng(seed), np.random.default_rng(seed)
     for i in range(N_STEPS):
@@ -221,3 +222,25 @@ def test_the_record_keeps_the_best_and_counts_every_step(bumps):
     assert record.trace_log_posterior[record.best_iteration[0] - 1] == best
     place_centers(design, state, record.best_centers[: record.best_k[0]])
     assert state.log_posterior[0] == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("learns_metric", [False, True])
+def test_no_basis_function_is_out_of_sight_of_every_row(rng, learns_metric):
+    X = np.concatenate([rng.uniform(0, 0.2, 40), rng.uniform(0.8, 1, 40)])[:, None]
+    Y = np.sin(20 * X) + 0.1 * rng.standard_normal(X.shape)
+    weight = np.ones(len(X))
+    box = Box.around(X, 0.0)
+    fixed = FixedPart.of(box.to_unit(X), weight)
+    penalty = np.zeros((K_MAX + 1, 2)) if learns_metric else np.zeros(K_MAX + 1)
+    metric = "learned" if learns_metric else "euclidean"
+    basis = Radial("gaussian", width=0.02)
+    design = make_design(X, Y, weight, box=box, fixed=fixed, basis=basis, metric=metric, penalty=penalty)
+    state = start_state(design.target, design.fixed.Q, design.Y)
+    record = start_record(state, 1)
+    tuning = Tuning(0.15, 0.1, False, 5 if learns_metric else NEVER)
+    run = run_learned_block if learns_metric else run_block
+    for first in range(0, 5000, 100):
+        run(rng, design.target, tuning, state, record, np.full(100, 20.0), 100, first, 10_000)
+        columns = design.columns(state.centers[: state.k[0]], state.relevance)
+        assert ((columns**2).sum(axis=0) > 0.99 * FAINTEST).all()
+    assert record.counts[:, ACCEPTED].sum() > 500

@@ -17,6 +17,10 @@ class Basis(Protocol):
         """The p of phi(s r) = s^p phi(r), or None where there is none: units then matter."""
 
     @property
+    def fades(self) -> bool:
+        """Whether phi falls to nothing, from 1 at its centre: a column far from every row is nearly 0."""
+
+    @property
     def width(self) -> float:
         """Distances are divided by this first."""
 

@@ -78,6 +78,11 @@ class Radial:
         """The p of phi(s r) = s^p phi(r), or None."""
         return _DEGREES.get(self.name)
 
+    @property
+    def fades(self) -> bool:
+        """Whether phi falls from 1 at its centre to nothing."""
+        return self.name == "gaussian"
+
     def profile(self, r_squared: Floats) -> Floats:
         """Evaluate phi at distances given by their squares."""
         return _PROFILES[self.name](r_squared)

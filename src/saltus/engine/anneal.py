@@ -360,11 +360,11 @@ def place_centers(design: Design, state: State, centers: Floats, relevance: Floa
 
 
 def place_independent_centers(design: Design, state: State, centers: Floats) -> None:
-    """Do the same, leaving out centres whose basis functions are in the span of those before them."""
+    """Do the same, leaving out centres whose basis functions are in the span of those before them, or faint."""
     while True:
         squared = (design.columns(centers, state.relevance) ** 2).sum(axis=0)
         place_centers(design, state, centers)
-        independent = independent_columns(state.factor, design.target.m_fixed, squared)
+        independent = independent_columns(state.factor, design.target.m_fixed, squared, design.target.faintest)
         if independent.all():
             return
         centers = centers[independent]

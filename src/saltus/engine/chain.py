@@ -62,6 +62,7 @@ class Target(NamedTuple):
     penalty: Floats  # (k_max + 1, q + 1), or (k_max + 1, 1) where the metric is given
     rss_floor: Floats  # (c,)
     linear: Factor  # of the linear term alone
+    faintest: float  # the smallest squared norm of a basis function over the rows
 
 
 class Tuning(NamedTuple):
@@ -309,6 +310,13 @@ def replace_centers(state: State, which: int) -> None:
 
 
 @glue
+def is_faint(target: Target, products: Products, which: int, n_in: int) -> bool:
+    """Say whether an edit brings in a basis function that no row sees."""
+    squared = products.gram[which]
+    return (n_in > 0 and squared[0] < target.faintest) or (n_in > 1 and squared[2] < target.faintest)
+
+
+@glue
 def take_step(target: Target, tuning: Tuning, state: State, record: Record, number: int, temperature: float) -> bool:
     """Take a step that was drawn and surveyed; say whether the state changed."""
     edits, drawn = state.edits, state.drawn
@@ -319,6 +327,8 @@ def take_step(target: Target, tuning: Tuning, state: State, record: Record, numb
     record.counts[move, FEASIBLE] += 1
     k = state.k[0]
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
+    if is_faint(target, state.products, which, n_in):
+        return False
     if not score(state.factor, state.products, which, state.scratch, target.m_fixed, k, n_out, out, n_in):
         return False
     n_active = count_active(target, state.relevance)
@@ -362,7 +372,7 @@ def factor_anew(target: Target, state: State) -> bool:
             add_products(spare.tiles[t], column, n_outputs + m, along)
             squared += dot(column, column, column.size)
         w = along[n_outputs:]
-        if not squared - dot(w, w, m) > COLLINEAR * squared + VANISHED:
+        if squared < target.faintest or not squared - dot(w, w, m) > COLLINEAR * squared + VANISHED:
             return False
         append_column(spare, columns, along, scratch.corrections, m)
     sum_residuals(spare)

@@ -22,6 +22,10 @@ LAST_DIGIT = np.finfo(np.float64).eps
 # A feature that varies less than this, relative to its size, is constant.
 CONSTANT = 8 * np.finfo(np.float64).eps
 
+# A basis function that fades is refused where its squared norm over the rows is below this: no row is within three of
+# its widths, so that the data cannot say what it does at its centre, and least squares would say anything.
+FAINTEST = 1e-4
+
 # Squares and cubes of distances within these bounds neither overflow nor vanish.
 SMALLEST_DISTANCE, LARGEST_DISTANCE = 1e-50, 1e50
 
@@ -204,6 +208,7 @@ def make_design(
         penalty=np.ascontiguousarray(penalty),
         rss_floor=np.maximum(rss_floor, np.finfo(np.float64).tiny),
         linear=make_factor(fixed.Q, Y_padded, fixed.Q.shape[1]) if learns_metric else no_factor(),
+        faintest=FAINTEST if rescale and basis.fades else 0.0,  # a ridge holds them down itself
     )
     return Design(target, box, basis, metric_scale, fixed, outputs, Y_padded)
 
