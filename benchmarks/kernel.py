@@ -20,9 +20,9 @@ from time import perf_counter
 import numpy as np
 
 from saltus.bases import Radial
-from saltus.engine.anneal import place_centers
 from saltus.engine.chain import ACCEPTED, CHOSEN, Tuning, run_block, start_record, start_state
 from saltus.engine.design import Box, Design, FixedPart, make_design
+from saltus.engine.placing import place_centers
 from saltus.schedules import Geometric
 from tests.reference import ReferenceChain
 

@@ -20,8 +20,9 @@ from sklearn.exceptions import NotFittedError
 
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, FileError, Geometric, Radial
+from saltus.container import _to_npy, _to_zip
 from saltus.engine.network import Network
-from saltus.files import _pack, _to_npy, _to_zip
+from saltus.files import _pack
 from saltus.schema import SHAPES, check_types, conforms
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -267,7 +268,7 @@ def test_a_class_derived_by_the_user_is_not_saved_as_its_base(models, tmp_path):
 
 
 def test_a_model_that_is_too_large_is_not_saved(models, tmp_path, monkeypatch):
-    monkeypatch.setattr("saltus.files.LARGEST_FILE", 30_000)
+    monkeypatch.setattr("saltus.container.LARGEST_FILE", 30_000)
     with pytest.raises(FileError, match=r"cannot be saved: its file unpacks to \d+ bytes"):
         models["annealed"].save(tmp_path / "model.saltus")
     assert list(tmp_path.iterdir()) == []
@@ -560,7 +561,7 @@ def test_a_document_that_says_a_thing_twice_is_refused(content, tmp_path):
 
 
 def test_a_document_that_is_too_large_is_refused(content, tmp_path, monkeypatch):
-    monkeypatch.setattr("saltus.files.LARGEST_DOCUMENT", 1000)
+    monkeypatch.setattr("saltus.container.LARGEST_DOCUMENT", 1000)
     with pytest.raises(FileError, match="too large"):
         load_bytes(content, tmp_path)
 

@@ -7,7 +7,7 @@ from sklearn.datasets import make_friedman1
 
 from saltus import AnnealedRegressor, Geometric
 from saltus.datasets import make_robot_arm
-from saltus.engine.anneal import ITERATIONS_A_ROUND
+from saltus.engine.rounds import ITERATIONS_A_ROUND
 from tests.reference import design_matrix, least_squares_rss
 
 QUICK = {"n_iter": 5000, "n_chains": 2, "random_state": 0}

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from saltus.bases import Radial
-    from saltus.files import FileError, load
+    from saltus.container import FileError
+    from saltus.engine.events import Progress
+    from saltus.files import load
     from saltus.onnx_export import export_onnx
     from saltus.regressors import AnnealedRegressor, BayesianRegressor
     from saltus.schedules import Constant, Geometric, Linear, Logarithmic
@@ -23,6 +25,7 @@ __all__ = [
     "Geometric",
     "Linear",
     "Logarithmic",
+    "Progress",
     "Radial",
     "__version__",
     "export_onnx",
@@ -32,9 +35,10 @@ __all__ = [
 _HOME = {
     "AnnealedRegressor": "saltus.regressors",
     "BayesianRegressor": "saltus.regressors",
-    "FileError": "saltus.files",
+    "FileError": "saltus.container",
     "load": "saltus.files",
     "export_onnx": "saltus.onnx_export",
+    "Progress": "saltus.engine.events",
     "Radial": "saltus.bases",
     "Constant": "saltus.schedules",
     "Geometric": "saltus.schedules",

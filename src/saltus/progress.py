@@ -1,50 +1,114 @@
-"""A single calm line that says how a fit is going."""
+"""A single calm line that says how a fit is going, and callbacks that are told."""
 
+import multiprocessing
 import sys
+from collections.abc import Callable
 from threading import Lock
 from time import monotonic
 from typing import Any
 
-SECONDS_BETWEEN_LINES = 0.1
+from saltus.engine.events import Progress
+
+SECONDS_BETWEEN_REPORTS = 0.1
+LINE_LENGTH = 78
+
+Callback = Callable[[Progress], object]
+
+# One line at a time: fits on other threads stay silent.
+_line_is_taken = Lock()
 
 
-class ProgressLine:
-    """Draws over itself on standard error, at most ten times a second. Silent in another process."""
+class Reporter:
+    """Tells a callback and draws a line, at most ten times a second each. Silent in another process.
 
-    def __init__(self, n_chains: int, n_iter: int | None) -> None:
-        self._total = None if n_iter is None else n_chains * n_iter
-        self._done = [0] * n_chains
-        self._best = -float("inf")
-        self._best_n_bases = 0
-        self._last = 0.0
+    Used as a context manager, and called by chains. What a callback returns, if it is true, stops the fit.
+    """
+
+    def __init__(
+        self,
+        n_chains: int,
+        n_iter: int | None,
+        *,
+        max_seconds: float | None = None,
+        callback: Callback | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._line = Line(n_chains, n_iter, max_seconds) if verbose else None
+        self._callback = callback
+        self._last = -float("inf")
         self._lock: Lock | None = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_lock": None}
+        return {"_line": None, "_callback": None, "_last": 0.0, "_lock": None}
 
-    def __call__(self, chain: int, done: int, n_bases: int, best: float) -> None:
-        """Take note of a chain; draw the line if it is time."""
+    def __enter__(self) -> "Reporter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._line is not None:
+            self._line.close()
+
+    def __call__(self, progress: Progress) -> bool:
+        """Take note of a chain; report if it is time. Returns whether to stop."""
         if self._lock is None:
-            return
+            return False
         with self._lock:
-            self._done[chain] = done
-            if best > self._best:
-                self._best, self._best_n_bases = best, n_bases
-            now = monotonic()
-            if now - self._last >= SECONDS_BETWEEN_LINES:
-                self._last = now
-                self._draw()
+            is_time = monotonic() - self._last >= SECONDS_BETWEEN_REPORTS
+            if self._line is not None:
+                self._line.update(progress, draw=is_time)
+            if not is_time:
+                return False
+            self._last = monotonic()
+            return self._callback is not None and bool(self._callback(progress))
+
+
+class Line:
+    """Draws over itself on a terminal or in a notebook; elsewhere it is drawn once, at the end."""
+
+    def __init__(self, n_chains: int, n_iter: int | None, max_seconds: float | None) -> None:
+        in_worker = multiprocessing.current_process().name != "MainProcess"
+        self._draws = not in_worker and _line_is_taken.acquire(blocking=False)
+        self._is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self._began = monotonic()
+        self._total = None if n_iter is None else n_chains * n_iter
+        self._max_seconds = max_seconds
+        self._done = [0] * n_chains
+        self._best: Progress | None = None
+        self._acceptance = 0.0
+
+    def update(self, progress: Progress, *, draw: bool) -> None:
+        """Take note of a chain, and draw the line if asked."""
+        self._done[progress.chain] = progress.iteration
+        self._acceptance = progress.acceptance
+        if self._best is None or progress.best >= self._best.best:
+            self._best = progress
+        if draw and self._draws and self._is_live:
+            print(f"\r{self._text():<{LINE_LENGTH}}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Draw the line a last time and end it. Chains in other processes are not heard of, and draw none."""
-        if self._lock is not None and any(self._done):
-            with self._lock:
-                self._draw()
-                print(file=sys.stderr, flush=True)
-                self._last = float("inf")
+        if not self._draws:
+            return
+        if self._best is not None:
+            print(f"{chr(13) * self._is_live}{self._text():<{LINE_LENGTH}}", file=sys.stderr, flush=True)
+        self._draws = False
+        _line_is_taken.release()
 
-    def _draw(self) -> None:
+    def _text(self) -> str:
+        assert self._best is not None
         n_done = sum(self._done)
         share = f"{n_done:,d} iterations" if self._total is None else f"{n_done / max(self._total, 1):4.0%}"
-        line = f"saltus {share}  best log posterior {self._best:.4f} with k = {self._best_n_bases}"
-        print(f"\r{line:<78}", end="", file=sys.stderr, flush=True)
+        return (
+            f"saltus {share}  k = {self._best.n_bases}  best log posterior {self._best.best:.2f}  "
+            f"accepted {self._acceptance:.0%}{self._time_left(n_done)}"
+        )
+
+    def _time_left(self, n_done: int) -> str:
+        """Say how long it will take, where that can be known."""
+        spent = monotonic() - self._began
+        left = []
+        if self._total is not None and 0 < n_done < self._total:
+            left.append(spent * (self._total - n_done) / n_done)
+        if self._max_seconds is not None:
+            left.append(max(self._max_seconds - spent, 0.0))
+        return f"  {min(left):.0f} s left" if left else ""

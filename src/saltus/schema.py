@@ -17,6 +17,7 @@ from saltus._typing import Floats
 from saltus.bases import Basis, Radial
 from saltus.diagnostics import Diagnostic
 from saltus.engine.design import Box, OutputScale
+from saltus.engine.logbook import Checkpoint, GeneratorState, Halfway, SavedChain, SavedRecord
 from saltus.engine.network import Network
 from saltus.engine.posterior import Draws, PosteriorChain
 from saltus.engine.predictive import Features, Predictive
@@ -35,6 +36,7 @@ SHAPES: dict[type, dict[str, str]] = {
     BestState: {"relevance": "q", "rss": "c"},
     Box: {"lower": "d", "width": "d", "varies": "d"},
     ChainResult: {},
+    Checkpoint: {},
     ColumnNotes: {"names": "n", "min": "n", "mean": "n", "std": "n", "max": "n"},
     Constant: {},
     DataNotes: {},
@@ -52,7 +54,9 @@ SHAPES: dict[type, dict[str, str]] = {
         "log_posterior": "n",
     },
     Features: {"to_metric": "qv", "means": "v", "spreads": "v", "kept": "e"},
+    GeneratorState: {},
     Geometric: {},
+    Halfway: {"centers": "kv", "relevance": "q"},
     Linear: {},
     Logarithmic: {},
     MoveCount: {},
@@ -68,6 +72,18 @@ SHAPES: dict[type, dict[str, str]] = {
     PosteriorChain: {},
     Predictive: {},
     Radial: {},
+    SavedChain: {},
+    SavedRecord: {
+        "best_centers": "mv",
+        "best_k": "i",
+        "best_relevance": "q",
+        "best_log_posterior": "i",
+        "best_iteration": "i",
+        "best_by_k": "b",
+        "counts": "gh",
+        "trace_k": "n",
+        "trace_log_posterior": "n",
+    },
     Snapshot: {},
     Trace: {"iteration": "n", "n_bases": "n", "log_posterior": "n", "temperature": "n"},
 }
@@ -152,6 +168,7 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
     Draws: lambda draws: bool((draws.n_bases >= 0).all()),
     Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
     Predictive: lambda predictive: predictive.degrees > 0,
+    SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_centers),
 }
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from saltus import AnnealedRegressor, Radial
 from saltus.bases import RADIAL_NAMES
-from saltus.engine.anneal import place_centers
 from saltus.engine.chain import start_state
 from saltus.engine.descent import Landscape
+from saltus.engine.placing import place_centers
 from saltus.regressors.base import check_data
 
 

@@ -6,8 +6,8 @@ from numba import njit
 
 from saltus.engine import ridge as ridges
 from saltus.engine import sample
-from saltus.engine.anneal import place_independent_centers
 from saltus.engine.chain import Tuning, start_record, start_state
+from saltus.engine.placing import place_independent_centers
 from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
 from tests.statistical import geweke
 

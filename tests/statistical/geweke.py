@@ -11,10 +11,10 @@ from math import factorial
 import numpy as np
 
 from saltus.bases import Radial
-from saltus.engine.anneal import place_centers
 from saltus.engine.chain import Tuning, start_record, start_state
 from saltus.engine.design import Box, FixedPart, make_design
 from saltus.engine.factor import COLLINEAR, refactor
+from saltus.engine.placing import place_centers
 from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
 
 K_MAX, N_ROWS = 4, 20

@@ -1,23 +1,34 @@
 """Chains at work, and how they are sent home."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Condition
+from threading import Condition, current_thread, main_thread
 from time import monotonic
-from typing import Any
+from types import FrameType
+from typing import Any, ClassVar
 
 from saltus.engine.blas import single_threaded_blas
 
+INTERRUPTED = "Interrupted"
+
+# A second Ctrl-C within so many seconds of another is not for the fit alone.
+SECONDS_BETWEEN_INTERRUPTS = 2.0
+
 
 class Crew:
-    """Knows the chains at work on the threads of this process. In another process, it only minds BLAS."""
+    """Knows the chains at work on the threads of this process. In another process, it only minds BLAS and the clock."""
+
+    _last_interrupt: ClassVar[float] = -float("inf")
 
     def __init__(self, max_seconds: float | None = None) -> None:
         self._process = os.getpid()
         self._deadline = None if max_seconds is None else monotonic() + max_seconds
+        self.stopped_by = ""  # why chains were asked to stop before their time, in words
         self._dismissed = False
         self._n_working = 0
+        self._n_done = 0
         self._changed = Condition()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -29,19 +40,23 @@ class Crew:
         return self._process == os.getpid()
 
     @property
-    def is_dismissed(self) -> bool:
-        """Whether chains should stop at the end of their block."""
-        return self.is_here and self._dismissed
-
-    @property
     def is_late(self) -> bool:
         """Whether the time that was given is over."""
         return self._deadline is not None and monotonic() >= self._deadline
 
     @property
     def should_stop(self) -> bool:
-        """Whether a chain should stop where it is."""
-        return self.is_dismissed or self.is_late
+        """Whether a chain should stop where it is, at the end of its block."""
+        return self.is_late or (self.is_here and (self._dismissed or self.stopped_by != ""))
+
+    @property
+    def need_not_begin(self) -> bool:
+        """Whether a chain that has not begun can be left out: it is time to stop, and others have something to show."""
+        return self.is_here and self.should_stop and self._n_done > 0
+
+    def stop(self, why: str) -> None:
+        """Ask every chain to stop and return what it has."""
+        self.stopped_by = self.stopped_by or why
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -56,13 +71,39 @@ class Crew:
             self._n_working += 1
         try:
             yield
+            self._n_done += 1
         finally:
             with self._changed:
                 self._n_working -= 1
                 self._changed.notify_all()
 
     def dismiss(self) -> None:
-        """Ask every chain to stop, and wait until they have: after Ctrl-C other threads are still at work."""
+        """Ask every chain to stop, and wait until they have: after an exception other threads are still at work."""
         with self._changed:
             self._dismissed = True
             self._changed.wait_for(lambda: self._n_working == 0)
+
+    @contextmanager
+    def heeding_interrupts(self) -> Iterator[None]:
+        """Let Ctrl-C stop the chains instead of raising KeyboardInterrupt, which it does if it comes twice.
+
+        Only where Python would raise it: on the main thread, and if nobody else handles the signal.
+        """
+        alone = current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if not alone:
+            yield
+            return
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            now = monotonic()
+            again = now - Crew._last_interrupt < SECONDS_BETWEEN_INTERRUPTS
+            Crew._last_interrupt = now
+            if again:
+                signal.default_int_handler(number, frame)
+            self.stop(INTERRUPTED)
+
+        signal.signal(signal.SIGINT, handle)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

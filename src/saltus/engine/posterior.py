@@ -1,26 +1,28 @@
 """The sampling driver: chains of the full posterior, and what is kept of them."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from saltus._typing import Floats, Ints
-from saltus.engine.anneal import (
-    ITERATIONS_BETWEEN_REBUILDS,
+from saltus.engine.anneal import shares_memory
+from saltus.engine.chain import ACCEPTED, CHOSEN, Record, State, Tuning, start_record, start_state
+from saltus.engine.crew import Crew
+from saltus.engine.descent import Landscape
+from saltus.engine.design import Design
+from saltus.engine.events import Listener, Progress
+from saltus.engine.network import Network, make_network
+from saltus.engine.placing import (
     MOST_STARTING_CENTERS,
-    Listener,
     place_centers,
     place_independent_centers,
     starting_relevance,
 )
-from saltus.engine.chain import Record, State, Tuning, start_record, start_state
-from saltus.engine.crew import Crew
-from saltus.engine.descent import Landscape
-from saltus.engine.design import Design
-from saltus.engine.network import Network, make_network
 from saltus.engine.result import MoveCount, count_moves
+from saltus.engine.rounds import ITERATIONS_BETWEEN_REBUILDS
 from saltus.engine.sample import Hierarchy, Prior, run_sample_block, start_hierarchy
 
 # Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
@@ -138,17 +140,31 @@ def sample_posterior(
     *,
     n_jobs: int | None = None,
     listener: Listener | None = None,
-) -> tuple[PosteriorChain, ...]:
-    """Run one chain for each seed, on threads unless the caller's joblib backend says otherwise."""
+) -> tuple[tuple[PosteriorChain, ...], str]:
+    """Run one chain for each seed, on threads unless the caller's joblib backend says otherwise.
+
+    Ctrl-C ends it with the draws that chains have, if they are on threads; why it ended early comes second, in words.
+    """
     crew = Crew()
     jobs = (
         delayed(run_posterior_chain)(seed, design, settings, crew=crew, number=number, listener=listener)
         for number, seed in enumerate(seeds)
     )
-    try:
-        return tuple(Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
-    finally:
-        crew.dismiss()
+    with crew.heeding_interrupts() if shares_memory() else nullcontext():
+        try:
+            chains = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+        finally:
+            crew.dismiss()
+    return cut_to_one_length(chains), crew.stopped_by
+
+
+def cut_to_one_length(chains: Sequence[tuple[list[Draw], dict[str, MoveCount]]]) -> tuple[PosteriorChain, ...]:
+    """Keep as many draws as possible, the same number of each chain, where chains were stopped."""
+    lengths = np.sort([len(draws) for draws, _ in chains])[::-1]
+    length = int(lengths[(lengths * np.arange(1, len(lengths) + 1)).argmax()])
+    if length == 0:
+        raise KeyboardInterrupt("The sampler was stopped before its first draw.")
+    return tuple(PosteriorChain(Draws.of(draws[:length]), moves) for draws, moves in chains if len(draws) >= length)
 
 
 def run_posterior_chain(
@@ -159,8 +175,10 @@ def run_posterior_chain(
     crew: Crew,
     number: int = 0,
     listener: Listener | None = None,
-) -> PosteriorChain:
+) -> tuple[list[Draw], dict[str, MoveCount]]:
     """Run one chain: warm up, then keep a draw every so many iterations."""
+    if crew.need_not_begin:
+        return [], {}
     with crew.working():
         rng = np.random.default_rng(seed)
         state = start_state(design.target, design.fixed.Q, design.Y)
@@ -169,15 +187,18 @@ def run_posterior_chain(
         start_delta_squared = np.full(design.Y.shape[1], 100.0)
         hierarchy = start_hierarchy(state, design.fixed.R, start_delta_squared, rate=1.0 + float(state.k[0]))
         record = start_record(state, 1)
-        draws = []
+        draws: list[Draw] = []
         for done, log_posterior in _run_stretches(rng, design, settings, state, hierarchy, record):
-            if done > settings.n_warmup or crew.is_dismissed:
+            if done > settings.n_warmup:
                 draws.append(_draw(design, settings.prior, state, hierarchy, log_posterior))
-            if listener is not None:
-                listener(number, done, int(state.k[0]), log_posterior)
-            if crew.is_dismissed:
+            counts = record.counts.sum(axis=0)
+            acceptance = float(counts[ACCEPTED] / max(counts[CHOSEN], 1))
+            progress = Progress(number, done, int(state.k[0]), log_posterior, 1.0, acceptance)
+            if listener is not None and listener(progress):
+                crew.stop("Stopped by the callback")
+            if crew.should_stop:
                 break
-        return PosteriorChain(Draws.of(draws), count_moves(record.counts))
+        return draws, count_moves(record.counts)
 
 
 def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State) -> None:

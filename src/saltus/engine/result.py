@@ -130,14 +130,19 @@ class AnnealResult:
         The chain with the best state.
     status : str
         How the fit ended and whether the chains agree, in words.
+    ended_early : str
+        Who ended it before its time, in words; empty where nobody did.
     """
 
     chains: tuple[ChainResult, ...]
     best_chain: int
     status: str
+    ended_early: str = ""
 
     @classmethod
-    def from_chains(cls, chains: tuple[ChainResult, ...], ending: str = "Finished") -> "AnnealResult":
+    def from_chains(
+        cls, chains: tuple[ChainResult, ...], ending: str = "Finished", ended_early: str = ""
+    ) -> "AnnealResult":
         """Find the best chain and say how far the others are from it. `ending` says why the fit ended."""
         values = np.array([chain.best.log_posterior for chain in chains])
         best = int(values.argmax())
@@ -149,4 +154,4 @@ class AnnealResult:
         )
         if n_agree == 1 and len(chains) > 1:
             status += " No two chains agree: a larger n_iter is likely to find a better model."
-        return cls(chains, best, status)
+        return cls(chains, best, status, ended_early)

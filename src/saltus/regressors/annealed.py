@@ -1,6 +1,8 @@
 """The annealed regressor: the best network under an information criterion."""
 
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -10,22 +12,27 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+import saltus
 from saltus._typing import Floats
 from saltus.bases import Radial
 from saltus.criteria import CRITERIA, Counts, criterion_value, learned_metric_table, penalty_table
-from saltus.engine.anneal import Settings, anneal, cost_of_a_basis
+from saltus.engine.anneal import anneal, shares_memory
 from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import NEVER, Tuning
 from saltus.engine.design import Design
+from saltus.engine.logbook import Checkpoint, Logbook, fingerprint
 from saltus.engine.network import Network
+from saltus.engine.placing import cost_of_a_basis
 from saltus.engine.result import AnnealResult
-from saltus.progress import ProgressLine
+from saltus.engine.rounds import Settings
+from saltus.progress import Callback, Reporter
 from saltus.regressors.base import (
     STEPS_BETWEEN_METRIC_MOVES,
     NetworkRegressor,
     check_data,
     check_inputs,
     seed_sequence,
+    warn_of_early_end,
 )
 from saltus.schedules import SCHEDULES, Schedule, resolve_schedule
 
@@ -208,7 +215,17 @@ class AnnealedRegressor(NetworkRegressor):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 60.0,
+        resume: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Find the network.
 
         Parameters
@@ -218,16 +235,41 @@ class AnnealedRegressor(NetworkRegressor):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts: a weight of 2 is the row twice, a weight of 0 is no row.
+        callback : callable, default=None
+            Told a :class:`saltus.Progress` at most ten times a second; the fit ends if it returns something true.
+            Chains in other processes are not heard of.
+        checkpoint : str or path-like, default=None
+            A file to keep the state of the fit in, written anew every `checkpoint_every` seconds and at the end.
+        checkpoint_every : float, default=60.0
+            Seconds between two checkpoints.
+        resume : str or path-like, default=None
+            A checkpoint to go on from. The result is, to the last bit, that of a fit which was never interrupted; with
+            the same data and parameters, whatever `random_state` is now. `max_time` counts anew.
 
         Returns
         -------
         self
+            Ctrl-C ends the fit early, with a warning and the best network so far; pressed twice, it raises.
         """
-        data = check_data(self, X, y, sample_weight)
-        with single_threaded_blas():
+        with self._as_it_was_if_it_fails(), single_threaded_blas():
+            data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)
-            result = self._anneal(design)
-        self._store(design, result, single_output=data.single_output)
+            settings = self._settings(design)
+            logbook, resumed = self._logbook(design, settings, checkpoint, checkpoint_every, resume)
+            seeds = seed_sequence(self.random_state).spawn(self.n_chains)
+            with Reporter(
+                self.n_chains,
+                settings.n_iter,
+                max_seconds=settings.max_seconds,
+                callback=callback,
+                verbose=bool(self.verbose),
+            ) as reporter:
+                result = anneal(
+                    seeds, design, settings, n_jobs=self.n_jobs, listener=reporter, logbook=logbook, resumed=resumed
+                )
+            self._store(design, result, single_output=data.single_output)
+        if result.ended_early:
+            warn_of_early_end(result.ended_early, f"the best after {self.n_iter_} iterations")
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -274,9 +316,8 @@ class AnnealedRegressor(NetworkRegressor):
         table = learned_metric_table if self._learns_metric else penalty_table
         return table(self.criterion, counts, k_max, full_cost=self.center_cost == "full")
 
-    def _anneal(self, design: Design) -> AnnealResult:
-        seeds = seed_sequence(self.random_state).spawn(self.n_chains)
-        settings = Settings(
+    def _settings(self, design: Design) -> Settings:
+        return Settings(
             n_iter=None if isinstance(self.n_iter, str) else int(self.n_iter),
             schedule=None
             if isinstance(self.schedule, str) and self.schedule == "auto"
@@ -293,12 +334,32 @@ class AnnealedRegressor(NetworkRegressor):
             patience=int(self.patience),
             max_seconds=None if self.max_time is None else float(self.max_time),
         )
-        progress = ProgressLine(self.n_chains, settings.n_iter) if self.verbose else None
-        try:
-            return anneal(seeds, design, settings, n_jobs=self.n_jobs, listener=progress)
-        finally:
-            if progress is not None:
-                progress.close()
+
+    def _logbook(
+        self,
+        design: Design,
+        settings: Settings,
+        checkpoint: str | os.PathLike[str] | None,
+        checkpoint_every: float,
+        resume: str | os.PathLike[str] | None,
+    ) -> tuple[Logbook | None, Checkpoint | None]:
+        """Open the checkpoints that `fit` was asked to write and to go on from."""
+        if checkpoint is None and resume is None:
+            return None, None
+        if not checkpoint_every >= 0:
+            raise ValueError(f"checkpoint_every is a number of seconds, 0 or more. Got {checkpoint_every!r}.")
+        if not shares_memory():
+            raise ValueError("Checkpoints need chains on threads. Leave out the joblib backend that uses processes.")
+        from saltus.checkpoints import read_checkpoint, write_checkpoint
+
+        start = None if settings.start is None else settings.start.tobytes()
+        schedule = settings.schedule
+        known = (saltus.__version__, replace(settings, start=None, schedule=None, max_seconds=None), start)
+        mark = fingerprint(design, repr((known, type(schedule).__qualname__, vars(schedule) if schedule else None)))
+        resumed = None if resume is None else read_checkpoint(resume, design, mark, self.n_chains)
+        if checkpoint is None:
+            return None, resumed
+        return Logbook(lambda state: write_checkpoint(checkpoint, state), mark, float(checkpoint_every)), resumed
 
     def _store(self, design: Design, result: AnnealResult, *, single_output: bool) -> None:
         best = result.chains[result.best_chain].best

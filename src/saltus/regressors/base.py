@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -51,6 +52,10 @@ class DependentFeaturesWarning(UserWarning):
     """Some features were left out of the linear term, as they depend on the others."""
 
 
+class EarlyEndWarning(UserWarning):
+    """A fit was ended before its time, by Ctrl-C or a callback; the model is what had been found by then."""
+
+
 class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A regressor that is found among networks of basis functions. Subclasses supply the penalty and the search."""
 
@@ -80,6 +85,16 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    @contextmanager
+    def _as_it_was_if_it_fails(self) -> Iterator[None]:
+        """Leave the estimator as it was if what is done inside fails or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         with np.printoptions(threshold=12, edgeitems=2, precision=4):  # of a long array, its corners are enough
@@ -311,6 +326,11 @@ def check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Floats:
     """Check what `predict` was given."""
     inputs: Floats = validate_data(estimator, X, dtype=np.float64, reset=False)
     return inputs
+
+
+def warn_of_early_end(ending: str, what: str) -> None:
+    """Say that a fit was ended before its time."""
+    warnings.warn(f"{ending}: the model is made of what there was by then, {what}.", EarlyEndWarning, stacklevel=4)
 
 
 def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:

@@ -24,13 +24,14 @@ from saltus.engine.design import Design
 from saltus.engine.posterior import PosteriorChain, SamplerSettings, network_of_draw, sample_posterior
 from saltus.engine.predictive import Features, Predictive
 from saltus.engine.sample import Prior
-from saltus.progress import ProgressLine
+from saltus.progress import Callback, Reporter
 from saltus.regressors.base import (
     STEPS_BETWEEN_METRIC_MOVES,
     NetworkRegressor,
     check_data,
     check_inputs,
     seed_sequence,
+    warn_of_early_end,
 )
 
 if TYPE_CHECKING:
@@ -167,7 +168,14 @@ class BayesianRegressor(NetworkRegressor):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
+    ) -> Self:
         """Sample the posterior.
 
         Parameters
@@ -177,16 +185,21 @@ class BayesianRegressor(NetworkRegressor):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts: a weight of 2 is the row twice, a weight of 0 is no row.
+        callback : callable, default=None
+            Told a :class:`saltus.Progress` at most ten times a second; the fit ends if it returns something true.
 
         Returns
         -------
         self
+            Ctrl-C ends the fit early, with a warning and the draws that there are; pressed twice, it raises.
         """
-        data = check_data(self, X, y, sample_weight)
-        with single_threaded_blas():
+        with self._as_it_was_if_it_fails(), single_threaded_blas():
+            data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)
-            chains = self._sample(design)
-        self._store(design, chains, single_output=data.single_output)
+            chains, ended_early = self._sample(design, callback)
+            self._store(design, chains, single_output=data.single_output)
+        if ended_early:
+            warn_of_early_end(ended_early, f"{len(chains)} chains of {len(chains[0].draws)} draws")
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -285,7 +298,7 @@ class BayesianRegressor(NetworkRegressor):
         self._start_penalty = learned_metric_table("aicc", counts, k_max)
         return np.zeros_like(self._start_penalty)
 
-    def _sample(self, design: Design) -> tuple[PosteriorChain, ...]:
+    def _sample(self, design: Design, callback: Callback | None) -> tuple[tuple[PosteriorChain, ...], str]:
         self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
         settings = SamplerSettings(
             n_warmup=self.n_warmup_,
@@ -309,13 +322,9 @@ class BayesianRegressor(NetworkRegressor):
             start_penalty=self._start_penalty if design.learns_metric else None,
         )
         n_total = self.n_warmup_ + settings.n_draws * settings.steps_between_draws
-        progress = ProgressLine(self.n_chains, n_total) if self.verbose else None
-        try:
-            seeds = seed_sequence(self.random_state).spawn(self.n_chains)
-            return sample_posterior(seeds, design, settings, n_jobs=self.n_jobs, listener=progress)
-        finally:
-            if progress is not None:
-                progress.close()
+        seeds = seed_sequence(self.random_state).spawn(self.n_chains)
+        with Reporter(self.n_chains, n_total, callback=callback, verbose=bool(self.verbose)) as reporter:
+            return sample_posterior(seeds, design, settings, n_jobs=self.n_jobs, listener=reporter)
 
     def _store(self, design: Design, chains: tuple[PosteriorChain, ...], *, single_output: bool) -> None:
         draws = tuple(draw for chain in chains for draw in chain.draws)

@@ -1,0 +1,36 @@
+"""What chains tell while they run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a chain is going.
+
+    Attributes
+    ----------
+    chain : int
+        Which chain tells.
+    iteration : int
+        Iterations that it has done.
+    n_bases : int
+        The number k of basis functions of the best state it has found in this round; when sampling, of the present one.
+    best : float
+        The log posterior of that state.
+    temperature : float
+        The present temperature; 1 when sampling.
+    acceptance : float
+        The share of proposals accepted so far in this round.
+    """
+
+    chain: int
+    iteration: int
+    n_bases: int
+    best: float
+    temperature: float
+    acceptance: float
+
+
+# Told of progress, at least once a block; returns whether the fit should stop.
+Listener = Callable[[Progress], bool]

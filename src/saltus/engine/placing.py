@@ -1,0 +1,89 @@
+"""Putting a chain's state somewhere, and taking networks from where it is."""
+
+import numpy as np
+
+from saltus._typing import Floats
+from saltus.engine.chain import Record, State, count_active, log_density
+from saltus.engine.design import Design
+from saltus.engine.factor import independent_columns, refactor
+from saltus.engine.network import Network, network_from_factor
+from saltus.engine.result import BestState
+
+# A random start has at most this many centres.
+MOST_STARTING_CENTERS = 20
+
+
+def place_centers(design: Design, state: State, centers: Floats, relevance: Floats | None = None) -> None:
+    """Make `centers` (k, d) of the unit cube the state, factored from scratch. Mutates the state. O(N m^2).
+
+    The relevances (q,) stay as they are unless given.
+    """
+    if relevance is not None:
+        state.relevance[:] = relevance
+    refactor(state.factor, design.fixed.Q, design.Y, design.columns(centers, state.relevance))
+    k = len(centers)
+    state.centers[:k] = centers
+    state.k[0] = k
+    n_active = count_active(design.target, state.relevance)
+    state.log_posterior[0] = log_density(design.target, state.factor.rss, k, n_active)
+
+
+def place_independent_centers(design: Design, state: State, centers: Floats) -> None:
+    """Do the same, leaving out centres whose basis functions are in the span of those before them, or faint."""
+    while True:
+        squared = (design.columns(centers, state.relevance) ** 2).sum(axis=0)
+        place_centers(design, state, centers)
+        independent = independent_columns(state.factor, design.target.m_fixed, squared, design.target.faintest)
+        if independent.all():
+            return
+        centers = centers[independent]
+
+
+def present_state(design: Design, state: State, iteration: int) -> BestState:
+    """Copy the present state, coefficients included."""
+    return BestState(
+        network=present_network(design, state),
+        relevance=state.relevance.copy(),
+        rss=state.factor.rss * design.outputs.scale**2,
+        log_posterior=float(state.log_posterior[0]) + design.log_posterior_shift,
+        iteration=iteration,
+    )
+
+
+def present_network(design: Design, state: State) -> Network:
+    """Solve for the coefficients of the present state."""
+    return network_from_factor(design, state.centers[: state.k[0]], state.relevance, state.factor)
+
+
+def starting_centers(rng: np.random.Generator, design: Design, *, many: bool) -> Floats:
+    """Draw random centres (k, d) of the unit cube: a random number of them, or many to go downhill from."""
+    most = min(design.k_max, MOST_STARTING_CENTERS)
+    k = most if many else int(rng.integers(0, most, endpoint=True))
+    return rng.random((k, design.target.to_metric.shape[1]))
+
+
+def starting_relevance(design: Design) -> Floats:
+    """Choose relevances (q,) such that the distance between two rows is 2 or so, whatever the number of inputs."""
+    q = len(design.target.to_metric)
+    return np.full(q, 1.5 / np.sqrt(q)) if design.learns_metric else np.ones(q)
+
+
+def cost_of_a_basis(design: Design, k: int, relevance: Floats) -> float:
+    """Say what one more basis function costs; 1 where that is nothing."""
+    penalty = design.target.penalty
+    k = min(k, max(design.k_max - 1, 0))
+    n_active = count_active(design.target, relevance)
+    cost = float(penalty[min(k + 1, design.k_max), n_active] - penalty[k, n_active])
+    return cost if cost > 0 else 1.0
+
+
+def note_improvement(state: State, record: Record, n_done: int) -> None:
+    """Enter a state that was not reached by the chain itself. Mutates the record."""
+    k, value = int(state.k[0]), float(state.log_posterior[0])
+    record.best_by_k[k] = max(record.best_by_k[k], value)
+    if value > record.best_log_posterior[0]:
+        record.best_log_posterior[0] = value
+        record.best_k[0] = k
+        record.best_iteration[0] = n_done
+        record.best_relevance[:] = state.relevance
+        record.best_centers[:k] = state.centers[:k]

@@ -1,0 +1,340 @@
+"""One round of one chain: annealed in blocks from where it stands, and downhill from where that ends."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from time import perf_counter
+
+import numpy as np
+
+from saltus._typing import Floats, Ints
+from saltus.engine.chain import (
+    ACCEPTED,
+    CHOSEN,
+    Tuning,
+    run_block,
+    run_learned_block,
+    start_record,
+    start_state,
+)
+from saltus.engine.crew import Crew
+from saltus.engine.descent import Landscape
+from saltus.engine.design import Design
+from saltus.engine.events import Listener, Progress
+from saltus.engine.logbook import GeneratorState, Halfway, Logbook, SavedChain, SavedRecord
+from saltus.engine.placing import (
+    cost_of_a_basis,
+    note_improvement,
+    place_centers,
+    place_independent_centers,
+    present_network,
+    present_state,
+    starting_centers,
+    starting_relevance,
+)
+from saltus.engine.result import BestState, ChainResult, Snapshot, Trace, count_moves, join_rounds
+from saltus.schedules import Geometric, Schedule
+
+# A block of steps runs without looking up for about this many seconds.
+BLOCK_SECONDS = 0.03
+
+# The factor is built anew from its columns at multiples of this many iterations, so that rounding cannot
+# build up. A multiple of the iteration, not of the block: a chain is the same however its blocks fall.
+ITERATIONS_BETWEEN_REBUILDS = 10_000
+
+# Traces longer than this are thinned.
+LONGEST_TRACE = 100_000
+# The trace of rounds keeps one iteration in so many.
+TRACE_STRIDE = 10
+
+# Networks kept along the way, at iterations that grow geometrically.
+N_SNAPSHOTS = 100
+
+# A schedule that is left to us starts at one of these multiples of what one more basis function costs, drawn for each
+# round, and ends at the other. Which start is best depends on the problem: on robot arm data with a cubic basis the
+# hottest, on Friedman 1 the coldest.
+HOTTEST, COLDEST = (1 / 2, 1.0, 2.0), 1 / 80
+
+# Fits without a given length run in rounds of this many iterations, each from the best state of the chain; of twice as
+# many after a round that brought nothing, and so on up to the longest.
+ITERATIONS_A_ROUND, MOST_ITERATIONS_A_ROUND = 30_000, 480_000
+# A round that improves the best value by less than this brought nothing.
+IMPROVEMENT = 1.0
+
+# Values of log pi nearer than this are the same.
+ROUNDING_ERROR = 1e-6
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How chains run."""
+
+    n_iter: int | None  # None: in rounds, until chains agree or `patience` rounds brought nothing
+    schedule: Schedule | None  # None: by the cost of a basis function
+    tuning: Tuning
+    start: Floats | None  # (k, d) in the unit cube, or None for a random start
+    descend: bool  # whether to go downhill from the start, and eliminate what is not needed
+    polish: bool  # whether to do so at the end of a round
+    patience: int = 1
+    max_seconds: float | None = None
+
+    def iterations_of_round(self, history: Sequence[float]) -> int:
+        """Choose how long the next round is, given the best value after each of those before."""
+        if self.n_iter is not None:
+            return self.n_iter
+        n_stale = 0
+        for before, after in zip(history[-2::-1], history[:0:-1], strict=True):
+            if after >= before + IMPROVEMENT:
+                break
+            n_stale += 1
+        return int(min(ITERATIONS_A_ROUND * 2.0**n_stale, MOST_ITERATIONS_A_ROUND))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain between rounds, or in the middle of one."""
+
+    rng: np.random.Generator
+    centers: Floats | None = None  # the best state so far, (k, d) and (q,)
+    relevance: Floats | None = None
+    result: ChainResult | None = None
+    halfway: Halfway | None = None
+    is_done: bool = False  # with the present round
+
+    def saved(self, *, is_done: bool = False) -> SavedChain:
+        """Copy what is needed to go on."""
+        generator = GeneratorState.of(self.rng)
+        return SavedChain(generator, self.centers, self.relevance, self.result, is_done, self.halfway)
+
+    @classmethod
+    def restored(cls, saved: SavedChain) -> "Chain":
+        """Make a chain of what was saved."""
+        rng = saved.generator.make()
+        return cls(rng, saved.centers, saved.relevance, saved.result, saved.halfway, saved.is_done)
+
+
+class Round:
+    """A round under way. Mutable: `run` carries it on."""
+
+    def __init__(self, chain: Chain, design: Design, settings: Settings, n_iter: int, crew: Crew) -> None:
+        self.chain, self.design, self.settings, self.n_iter, self.crew = chain, design, settings, n_iter, crew
+        self.rng = chain.rng
+        self.n_before = 0 if chain.result is None else chain.result.n_iter
+        self.stride = -(-n_iter // LONGEST_TRACE) if settings.n_iter is not None else TRACE_STRIDE
+        self.halts = _snapshot_iterations(n_iter, many=settings.n_iter is not None)
+        self.landscape = Landscape.of(design, self.rng) if settings.descend or settings.polish else None
+        self.state = start_state(design.target, design.fixed.Q, design.Y)
+        if chain.halfway is None:
+            self._begin()
+        else:
+            self._go_on(chain.halfway)
+
+    def _begin(self) -> None:
+        chain, design, state = self.chain, self.design, self.state
+        if chain.centers is None or chain.relevance is None:
+            self._place_start()
+        else:
+            place_centers(design, state, chain.centers, chain.relevance)
+        self.done = 0
+        self.record = start_record(state, -(-self.n_iter // self.stride))
+        self.started_at = float(state.log_posterior[0])
+        self.snapshots: list[Snapshot] = []
+        cost = cost_of_a_basis(design, int(state.k[0]), state.relevance)
+        self.hottest = HOTTEST[self.rng.integers(len(HOTTEST))] * cost
+        self.coldest = COLDEST * cost
+
+    def _go_on(self, halfway: Halfway) -> None:
+        place_centers(self.design, self.state, halfway.centers, halfway.relevance)
+        halfway.generator.put_into(self.rng)
+        self.done = halfway.done
+        self.record = halfway.record.restore()
+        self.started_at = halfway.started_at
+        self.snapshots = list(halfway.snapshots)
+        self.hottest, self.coldest = halfway.hottest, halfway.coldest
+
+    @property
+    def schedule(self) -> Schedule:
+        """How the temperature falls."""
+        return self.settings.schedule or Geometric(self.hottest, self.coldest)
+
+    @property
+    def halfway(self) -> Halfway:
+        """Copy the round; only where the factor has just been built anew."""
+        return Halfway(
+            done=self.done,
+            generator=GeneratorState.of(self.rng),
+            centers=self.state.centers[: self.state.k[0]].copy(),
+            relevance=self.state.relevance.copy(),
+            record=SavedRecord.of(self.record),
+            snapshots=tuple(self.snapshots),
+            started_at=self.started_at,
+            hottest=self.hottest,
+            coldest=self.coldest,
+        )
+
+    def _place_start(self) -> None:
+        """Put the state where the chain starts."""
+        design, settings = self.design, self.settings
+        relevance = starting_relevance(design)
+        centers = settings.start
+        if centers is None:
+            centers = starting_centers(self.rng, design, many=settings.descend)
+        if settings.descend and self.landscape is not None and len(centers) > 0:
+            found = self.landscape.prune(self.landscape.place(centers, relevance), lambda: not self.crew.should_stop)
+            centers, relevance = found.centers, found.relevance
+        self.state.relevance[:] = relevance
+        place_independent_centers(design, self.state, centers)
+
+    def run(self) -> Iterator[int]:
+        """Run the chain; yield the number of iterations done, at the start and after every block."""
+        design, state = self.design, self.state
+        halts = sorted(self.halts)
+        run = run_learned_block if design.learns_metric else run_block
+        n_wanted = 1
+        yield self.done
+        while self.done < self.n_iter:
+            until_rebuild = ITERATIONS_BETWEEN_REBUILDS - self.done % ITERATIONS_BETWEEN_REBUILDS
+            n_most = min(until_rebuild, halts[bisect_right(halts, self.done)] - self.done)
+            temperature = temperatures(self.schedule, np.arange(self.done, self.done + n_most), self.n_iter)
+            began = perf_counter()
+            n_done = run(
+                self.rng,
+                design.target,
+                self.settings.tuning,
+                state,
+                self.record,
+                temperature,
+                min(n_wanted, n_most),
+                self.done,
+                self.stride,
+            )
+            n_wanted = _next_length(n_done, perf_counter() - began)
+            self.done += n_done
+            if self.done % ITERATIONS_BETWEEN_REBUILDS == 0:
+                place_centers(design, state, state.centers[: state.k[0]].copy())
+            yield self.done
+
+    def progress(self, number: int) -> Progress:
+        """Say how it is going."""
+        counts = self.record.counts.sum(axis=0)
+        last = np.array([max(self.done - 1, 0)])
+        return Progress(
+            chain=number,
+            iteration=self.n_before + self.done,
+            n_bases=int(self.record.best_k[0]),
+            best=float(self.record.best_log_posterior[0]) + self.design.log_posterior_shift,
+            temperature=float(temperatures(self.schedule, last, self.n_iter)[0]),
+            acceptance=float(counts[ACCEPTED] / max(counts[CHOSEN], 1)),
+        )
+
+    def polish(self) -> list[BestState]:
+        """Go downhill from the best state and from the last; return what is found, entered into the record."""
+        state, record, settings = self.state, self.record, self.settings
+        optima: list[BestState] = []
+        if self.landscape is None or not settings.polish:
+            return optima
+        places = []
+        if record.best_log_posterior[0] > self.started_at + ROUNDING_ERROR or not settings.descend:
+            places.append((record.best_centers[: record.best_k[0]].copy(), record.best_relevance.copy()))
+        if settings.n_iter is None:
+            places.append((state.centers[: state.k[0]].copy(), state.relevance.copy()))
+        for centers, relevance in places:
+            start = self.landscape.place(centers, relevance)
+            found = self.landscape.prune(start, lambda: not self.crew.should_stop)
+            state.relevance[:] = found.relevance
+            place_independent_centers(self.design, state, found.centers)
+            note_improvement(state, record, self.done)
+            optima.append(present_state(self.design, state, self.done))
+        return optima
+
+    def end(self) -> Chain:
+        """Go downhill, and return the chain as it stands after the round."""
+        optima = self.polish()
+        state, record, before = self.state, self.record, self.chain.result
+        best_centers = record.best_centers[: record.best_k[0]].copy()
+        place_centers(self.design, state, best_centers, record.best_relevance)
+        result = self._result(optima)
+        if before is None:
+            return Chain(self.rng, best_centers, state.relevance.copy(), result)
+        result = join_rounds(before, result)
+        if before.best.log_posterior == result.best.log_posterior:
+            # Another start was no better.
+            return Chain(self.rng, result.best.network.centers_unit, result.best.relevance, result)
+        return Chain(self.rng, best_centers, state.relevance.copy(), result)
+
+    def _result(self, optima: list[BestState]) -> ChainResult:
+        """Report on a round whose best state is the present one."""
+        record, shift = self.record, self.design.log_posterior_shift
+        best = present_state(self.design, self.state, int(record.best_iteration[0]))
+        index = np.arange(0, self.done, self.stride)
+        return ChainResult(
+            trace=Trace(
+                iteration=index + 1,
+                n_bases=record.trace_k[: index.size],
+                log_posterior=record.trace_log_posterior[: index.size] + shift,
+                temperature=temperatures(self.schedule, index, self.n_iter),
+            ),
+            moves=count_moves(record.counts),
+            best=best,
+            best_by_n_bases={k: float(value) + shift for k, value in enumerate(record.best_by_k) if np.isfinite(value)},
+            local_optima=tuple(optima) or (best,),
+            snapshots=tuple(self.snapshots),
+            n_iter=self.done,
+        )
+
+
+def run_round(
+    chain: Chain,
+    design: Design,
+    settings: Settings,
+    n_iter: int,
+    crew: Crew,
+    number: int = 0,
+    listener: Listener | None = None,
+    logbook: Logbook | None = None,
+) -> Chain:
+    """Anneal for n_iter iterations from the best state of the chain, or its start; go downhill from where that ends."""
+    if chain.is_done or crew.need_not_begin:
+        return chain
+    with crew.working():
+        before = chain.saved()
+        this = Round(chain, design, settings, n_iter, crew)
+        for done in this.run():
+            if done in this.halts and (not this.snapshots or this.snapshots[-1].iteration < this.n_before + done):
+                this.snapshots.append(Snapshot(this.n_before + done, present_network(design, this.state)))
+            if listener is not None and listener(this.progress(number)):
+                crew.stop("Stopped by the callback")
+            if logbook is not None and done % ITERATIONS_BETWEEN_REBUILDS == 0 and done < n_iter:
+                logbook.note(number, replace(before, halfway=this.halfway))
+            if crew.should_stop:
+                break
+        after = this.end()
+        if logbook is not None and not crew.should_stop:
+            logbook.note(number, after.saved(is_done=True))
+        return after
+
+
+def temperatures(schedule: Schedule, iteration: Ints, n_iter: int) -> Floats:
+    """Ask a schedule for its temperatures, and check them."""
+    temperature = np.asarray(schedule.temperature(iteration, n_iter), dtype=np.float64)
+    if temperature.shape != iteration.shape or not (np.isfinite(temperature) & (temperature > 0)).all():
+        raise ValueError(
+            f"schedule.temperature must return a positive number for each of the {iteration.size} iterations it is "
+            f"given. Got {temperature!r} from {schedule!r}."
+        )
+    return temperature
+
+
+@cache
+def _snapshot_iterations(n_iter: int, many: bool) -> frozenset[int]:
+    """Choose when to keep the network: often, or only at the ends of a round."""
+    if not many:
+        return frozenset({0, n_iter})
+    return frozenset({0, n_iter, *np.geomspace(1, n_iter, N_SNAPSHOTS).round().astype(int).tolist()})
+
+
+def _next_length(n_done: int, seconds: float) -> int:
+    """Choose the length of the next block, growing slowly: the first call may include compilation."""
+    wanted = int(n_done * BLOCK_SECONDS / max(seconds, 1e-9))
+    return min(max(wanted, 1), 4 * n_done)

@@ -1,0 +1,306 @@
+"""Fits that are watched, stopped, killed and taken up again."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+import saltus
+from saltus import AnnealedRegressor, BayesianRegressor, FileError
+from saltus.checkpoints import read_checkpoint, write_checkpoint
+from saltus.regressors.base import EarlyEndWarning, check_data
+
+needs_posix = pytest.mark.skipif(os.name == "nt", reason="these signals do not exist on Windows")
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.uniform(-1, 1, size=(60, 2))
+    return X, np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(60)
+
+
+def same(one, other):
+    """Whether two values are equal to the last bit, whatever they are made of."""
+    if dataclasses.is_dataclass(one):
+        return type(one) is type(other) and all(
+            same(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one)
+        )
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    return one == other
+
+
+def run_script(script, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+# --- Ctrl-C
+
+INTERRUPTED = """
+import sys, threading, time, warnings
+import numpy as np
+from saltus import AnnealedRegressor, BayesianRegressor
+rng = np.random.default_rng(0)
+X, y = rng.random((300, 2)), rng.random(300)
+kind, n_jobs = sys.argv[1:]
+if kind == "annealed":
+    AnnealedRegressor(n_iter=10).fit(X, y)
+    model = AnnealedRegressor(n_iter=10**9, n_jobs=int(n_jobs))
+else:
+    warnings.simplefilter("ignore")
+    BayesianRegressor(n_iter=10, n_warmup=10, n_draws=5).fit(X, y)
+    warnings.simplefilter("default")
+    model = BayesianRegressor(n_iter=10**8, n_warmup=1000, n_draws=10**6, n_jobs=int(n_jobs))
+print("fitting", flush=True)
+model.fit(X, y)
+for thread in threading.enumerate():
+    if thread is not threading.current_thread():
+        thread.join()  # the chains of other threads end too
+assert np.isfinite(model.predict(X)).all()
+print(model.result_.status if kind == "annealed" else model.status_, flush=True)
+"""
+
+
+@needs_posix
+@pytest.mark.parametrize(("kind", "n_jobs"), [("annealed", 1), ("annealed", 2), ("bayesian", 2)])
+def test_ctrl_c_ends_a_fit_with_what_it_has(kind, n_jobs):
+    with run_script(INTERRUPTED, kind, str(n_jobs)) as process:
+        assert process.stdout.readline() == "fitting\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.send_signal(signal.SIGINT)
+        # Blocks of 30 ms end it at once; the limit is for a machine that is busy with something else.
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "EarlyEndWarning: Interrupted" in err
+    if kind == "annealed":
+        assert out.startswith("Interrupted: ")
+
+
+@needs_posix
+def test_ctrl_c_twice_raises():
+    script = INTERRUPTED.replace("model.fit(X, y)\n", "model.fit(X, y)\nmodel.fit(X, y)\n")
+    with run_script(script, "annealed", "1") as process:
+        assert process.stdout.readline() == "fitting\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)  # in the second fit by now
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in err
+
+
+def test_a_handler_of_somebody_else_is_left_alone(data):
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(True))
+    try:
+        AnnealedRegressor(n_iter=100).fit(*data, callback=lambda _: signal.raise_signal(signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen
+
+
+# --- Callbacks
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_is_told_and_may_stop_the_fit(data, n_jobs):
+    told = []
+
+    def stop_after_three(progress):
+        told.append(progress)
+        return len(told) == 3
+
+    model = AnnealedRegressor(n_iter=10**9, n_jobs=n_jobs, random_state=0)
+    with pytest.warns(EarlyEndWarning, match="Stopped by the callback"):
+        model.fit(*data, callback=stop_after_three)
+    assert len(told) == 3
+    assert all(isinstance(progress, saltus.Progress) for progress in told)
+    assert told[-1].iteration > 0
+    assert told[-1].temperature > 0
+    assert model.result_.status.startswith("Stopped by the callback")
+    assert model.result_.ended_early == "Stopped by the callback"
+    assert np.isfinite(model.predict(data[0])).all()
+
+
+def test_a_callback_hears_at_most_ten_times_a_second(data, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("saltus.progress.monotonic", lambda: now.__setitem__(0, now[0] + 0.03) or now[0])
+    times = []
+    AnnealedRegressor(n_iter=20_000, n_chains=2).fit(*data, callback=lambda _: times.append(now[0]))
+    assert len(times) > 3
+    assert np.diff(times).min() >= 0.1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_sampler_has_callbacks_too(data):
+    told = []
+    model = BayesianRegressor(n_iter=10**8, n_warmup=100, n_draws=10**6, n_chains=2, n_jobs=2, random_state=0)
+    with pytest.warns(EarlyEndWarning, match="Stopped by the callback: .* 2 chains of"):
+        model.fit(*data, callback=lambda progress: told.append(progress) or len(told) == 4)
+    assert len({len(chain.draws) for chain in model.chains_}) == 1
+    assert np.isfinite(model.predict(data[0])).all()
+
+
+def test_an_error_in_a_callback_comes_out_and_leaves_the_model_as_it_was(data):
+    X, y = data
+    model = AnnealedRegressor(n_iter=200, random_state=0).fit(X, y)
+    before = model.predict(X)
+
+    def fail(_):
+        raise ZeroDivisionError("of the callback")
+
+    with pytest.raises(ZeroDivisionError, match="of the callback"):
+        model.fit(X[:, :1], y, callback=fail)
+    assert model.n_features_in_ == 2
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+# --- The line
+
+
+def test_one_line_of_progress(data, capsys):
+    AnnealedRegressor(n_iter=2000, n_chains=2, verbose=1).fit(*data)
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "100%" in err
+    assert "k = " in err
+    assert "accepted" in err
+
+
+def test_on_a_terminal_the_line_draws_over_itself_and_says_how_long_it_will_take(data, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    AnnealedRegressor(n_iter=300_000, n_chains=2, verbose=1, max_time=60).fit(*data)
+    err = capsys.readouterr().err
+    assert err.count("\r") > 1
+    assert err.count("\n") == 1
+    assert "s left" in err
+
+
+def test_fits_on_other_threads_and_in_a_grid_search_do_not_garble_the_line(data, capsys):
+    search = GridSearchCV(
+        AnnealedRegressor(n_iter=500, n_chains=2, verbose=1, random_state=0), {"k_max": [2, 4]}, cv=2, n_jobs=2
+    )
+    search.fit(*data)
+    err = capsys.readouterr().err
+    assert err.count("saltus") == err.count("\n")
+
+    def fit():
+        AnnealedRegressor(n_iter=50_000, n_chains=2, verbose=1).fit(*data)
+
+    threads = [threading.Thread(target=fit) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    err = capsys.readouterr().err
+    assert err.count("saltus") == err.count("\n") >= 1
+
+
+# --- Checkpoints
+
+KILLED = """
+import os, random, signal, sys, time
+import numpy as np
+from saltus import AnnealedRegressor
+rng = np.random.default_rng(0)
+X = rng.uniform(-1, 1, size=(80, 2))
+y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(80)
+kind, n_kills, checkpoint, outcome = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+options = {"n_iter": 800_000, "n_chains": 2} if kind == "given" else {"n_chains": 2}
+model = AnnealedRegressor(random_state=0, **options)
+AnnealedRegressor(n_iter=100).fit(X, y)  # compiles, or loads what was compiled
+random.seed(1)
+killed = 0
+while True:
+    child = os.fork()
+    if child == 0:
+        try:
+            resume = checkpoint if os.path.exists(checkpoint) else None
+            model.fit(X, y, checkpoint=checkpoint, checkpoint_every=0.01, resume=resume)
+            model.save(outcome)
+        finally:
+            os._exit(0)
+    if killed < n_kills:
+        time.sleep(random.uniform(0.02, 0.12))
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        break
+    killed += 1
+whole = model.fit(X, y)
+whole.save(outcome + ".whole")
+print(killed)
+"""
+
+
+@needs_posix
+@pytest.mark.parametrize(("kind", "n_kills"), [("given", 17), ("auto", 3)])
+def test_a_fit_that_is_killed_again_and_again_ends_as_if_it_had_not_been(kind, n_kills, tmp_path):
+    with run_script(KILLED, kind, str(n_kills), str(tmp_path / "run.ckpt"), str(tmp_path / "model")) as process:
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert int(out) == n_kills, "the fit was over before it was killed so often"
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "model.whole").read_bytes()
+
+
+def test_a_fit_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
+    path = tmp_path / "run.ckpt"
+    model = AnnealedRegressor(n_iter=200_000, n_chains=3, random_state=0)
+    whole = model.fit(*data).result_
+    told = []
+    with pytest.warns(EarlyEndWarning):
+        model.fit(*data, checkpoint=path, callback=lambda progress: told.append(progress) or len(told) == 2)
+    assert same(model.fit(*data, resume=path).result_, whole)
+
+
+def test_a_checkpoint_of_something_else_is_refused(data, tmp_path):
+    X, y = data
+    path = tmp_path / "run.ckpt"
+    model = AnnealedRegressor(n_iter=500, n_chains=2, random_state=0).fit(X, y, checkpoint=path)
+    for other, target in [(model, y + 1.0), (AnnealedRegressor(n_iter=501, n_chains=2), y)]:
+        with pytest.raises(FileError, match="other data or other options"):
+            other.fit(X, target, resume=path)
+    with pytest.raises(FileNotFoundError, match="no checkpoint"):
+        model.fit(X, y, resume=tmp_path / "nowhere")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(FileError, match="damaged"):
+        model.fit(X, y, resume=path)
+    model.save(tmp_path / "model")
+    with pytest.raises(FileError, match="no checkpoint file"):
+        model.fit(X, y, resume=tmp_path / "model")
+    model.fit(X, y, checkpoint=path)
+    with pytest.raises(FileError, match="no model file"):
+        saltus.load(path)
+    with pytest.raises(ValueError, match="checkpoint_every"):
+        model.fit(X, y, checkpoint=path, checkpoint_every=-1)
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(data, tmp_path):
+    with pytest.warns(UserWarning, match="could not be written"):
+        model = AnnealedRegressor(n_iter=500, n_chains=2).fit(*data, checkpoint=tmp_path / "nowhere" / "run.ckpt")
+    assert np.isfinite(model.predict(data[0])).all()
+
+
+def test_checkpoints_come_back_as_they_were_written(data, tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr("saltus.checkpoints.write_checkpoint", lambda _, state: written.append(state))
+    model = AnnealedRegressor(n_iter=30_000, n_chains=2, random_state=0)
+    model.fit(*data, checkpoint=tmp_path / "run.ckpt", checkpoint_every=0)
+    assert any(chain.halfway is not None for state in written for chain in state.chains)
+    design = model._make_design(check_data(model, *data, None))
+    for state in written:
+        write_checkpoint(tmp_path / "one", state)
+        assert same(read_checkpoint(tmp_path / "one", design, state.fingerprint, 2), state)
