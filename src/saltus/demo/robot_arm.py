@@ -9,7 +9,8 @@ import numpy as np
 
 from saltus._typing import Floats
 from saltus.datasets import make_robot_arm, robot_arm_position
-from saltus.plots import plot_convergence, require_matplotlib, summed_mse
+from saltus.demo.picture import save_picture
+from saltus.plots import plot_convergence, summed_mse
 from saltus.regressors import AnnealedRegressor
 
 N_TRAIN = 200
@@ -95,9 +96,6 @@ def read_csv(path: Path) -> RobotArm:
 
 def run(data: RobotArm, picture: Path, *, n_iter: int, n_chains: int, seed: int, out: TextIO) -> None:
     """Fit under both criteria, print the table beside the paper's, draw figure 2."""
-    require_matplotlib()
-    if not picture.resolve().parent.is_dir():
-        raise DataError(f"The picture cannot go to {picture}: there is no folder {picture.resolve().parent}.")
     print(f"Robot arm ({data.source}): {N_TRAIN} rows to train, the last {N_TEST} to test.", file=out)
     print(f"Cubic basis, {n_chains} chains of {n_iter} iterations under each criterion.", file=out, flush=True)
     models = {}
@@ -112,7 +110,7 @@ def run(data: RobotArm, picture: Path, *, n_iter: int, n_chains: int, seed: int,
         models[criterion.upper()] = model.fit(*data.train)
     _print_table(models, data, out)
     figure = plot_convergence(models, data.train, data.test, noise_floor=data.noise_floor)
-    figure.savefig(picture, dpi=120)
+    save_picture(figure, picture)
     print(f"\nFigure 2 of the paper, from these chains: {picture.resolve()}", file=out)
 
 

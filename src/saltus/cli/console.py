@@ -1,0 +1,83 @@
+"""How a command ends: exit codes, and errors and warnings as plain sentences on standard error."""
+
+import argparse
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+# Errors that the user can do something about; their messages say what.
+BAD_INPUTS = (
+    ValueError,
+    ImportError,
+    FileNotFoundError,
+    FileExistsError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
+
+
+def note(sentence: str) -> None:
+    """Say something beside the result, on standard error."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def run_command(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Run a command, and turn what goes wrong into a sentence and an exit code."""
+    try:
+        with plain_warnings(debug=options.debug):
+            code = run(options)
+            sys.stdout.flush()
+            return code
+    except KeyboardInterrupt:
+        note("\nsaltus: interrupted; nothing was written.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; without this, Python would complain of it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        if options.debug:
+            traceback.print_exc()
+        note(f"saltus: {_sentence(error)}")
+        return BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    if isinstance(error, BAD_INPUTS):
+        return str(error)
+    return f"unexpected failure: {type(error).__name__}: {error}. With --debug it shows where."
+
+
+@contextmanager
+def plain_warnings(*, debug: bool = False) -> Iterator[None]:
+    """Show the library's warnings as sentences; those of other libraries, for programmers, only with `debug`."""
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, UserWarning):
+            note(f"Warning: {message}")
+        else:
+            note(warnings.formatwarning(message, category, filename, lineno).rstrip())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default" if debug else "ignore")
+        warnings.simplefilter("always", UserWarning)
+        # Columns are matched by name when a table is read, and handed on without.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        warnings.showwarning = show
+        yield

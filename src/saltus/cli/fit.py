@@ -1,0 +1,174 @@
+"""``saltus fit``: from a table to a model."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from saltus.cli.console import DONE, INTERRUPTED, note
+from saltus.cli.options import add_command, add_output, add_reading, positive, read, seconds, share
+from saltus.cli.outputs import check_output, still_free
+
+if TYPE_CHECKING:
+    from saltus.cli.options import Commands
+
+BASES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric")
+METRICS = ("learned", "standardized", "euclidean", "mahalanobis")
+CRITERIA = ("aic", "aicc", "bic", "ebic", "hqc", "mdl")
+
+
+def add(commands: "Commands") -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands,
+        "fit",
+        "DATA --target COLUMN [-o MODEL] [--report PAGE]",
+        summary="fit a model to a table",
+        description="Fit a model to the columns of a CSV or Parquet file: an annealed network, or with --bayes an "
+        "average over many, which knows how sure it is. Columns that are not numbers and rows that are not complete "
+        "are left out, and named. The model is fitted to all rows but those held out to test it.",
+        example="saltus fit data.csv --target y --time 30 -o model.saltus --report report.html",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("data", type=Path, metavar="DATA", help="a CSV or Parquet file, with a header")
+    parser.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="the column to predict; of several, give each with an option of its own",
+    )
+    add_output(parser, "MODEL", "where the model goes (default: the name of DATA, ending in .saltus)")
+    parser.add_argument("--report", type=Path, metavar="PAGE", help="write a report, as one HTML file")
+    _add_columns(parser)
+    _add_search(parser)
+    add_reading(parser)
+
+
+def _add_columns(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("which columns and rows")
+    group.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column to predict from; may be given several times (default: all that are numbers and vary)",
+    )
+    group.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column not to predict from")
+    group.add_argument(
+        "--test-size",
+        type=share,
+        default=0.2,
+        metavar="SHARE",
+        help="the share of rows that are held out to test the model; 0 for none (default: %(default)s)",
+    )
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how to fit")
+    group.add_argument("--bayes", action="store_true", help="average over the posterior, and know how sure it is")
+    group.add_argument(
+        "--basis",
+        choices=BASES,
+        metavar="NAME",
+        help=f"{', '.join(BASES)} (default: gaussian, or cubic with --bayes)",
+    )
+    group.add_argument(
+        "--metric",
+        choices=METRICS,
+        default=METRICS[0],
+        metavar="NAME",
+        help=f"{', '.join(METRICS)} (default: %(default)s)",
+    )
+    group.add_argument(
+        "--criterion",
+        type=_criterion,
+        metavar="NAME",
+        help=f"{', '.join(CRITERIA)}, or the cost of a basis function (default: aicc; none with --bayes)",
+    )
+    group.add_argument("--time", type=seconds, metavar="SECONDS", help="end the search after about so long")
+    group.add_argument("--seed", type=int, default=0, help="of all that is random (default: %(default)s)")
+    group.add_argument("--jobs", type=int, default=-1, metavar="N", help="chains at once (default: one a processor)")
+    group.add_argument("--chains", type=positive, metavar="N", help="default: 6, or 4 with --bayes")
+    group.add_argument(
+        "--iterations",
+        type=positive,
+        metavar="N",
+        help="of each chain (default: until chains agree or stop improving, or 100000 with --bayes)",
+    )
+
+
+def _criterion(text: str) -> str | float:
+    if text.lower() in CRITERIA:
+        return text.lower()
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(CRITERIA)} or a number. Got {text!r}.")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, choose, fit, tell and write."""
+    output = options.output or options.data.with_suffix(".saltus")
+    _check_options(options, output)
+    table = read(options, wanted=options.target)
+    if not options.target:
+        raise ValueError(
+            f"Which column is to be predicted? Give it with --target. {options.data} has: {', '.join(table.columns)}."
+        )
+    from saltus.cli.columns import check_enough_rows, choose_data
+    from saltus.cli.interrupts import noticed_interrupt
+    from saltus.cli.rows import split_rows
+    from saltus.cli.text import paragraphs
+
+    data = choose_data(table, options.target, inputs=options.input, without=options.drop)
+    train, test = split_rows(len(data.X), options.test_size, options.seed)
+    check_enough_rows(len(train), data)
+    told = [*table.notes, *data.describe(), split_in_words(len(train), len(test), options.seed)]
+    print(paragraphs([f"{options.data}: {table.n_rows} rows, {len(table.header)} columns.", *told]), flush=True)
+    note("Fitting. Ctrl-C ends it with the best model so far; the first fit on a machine compiles for some seconds.")
+    from saltus.cli.modelling import fit_named, make_model
+    from saltus.cli.verdict import describe_scores
+    from saltus.plots import require_matplotlib
+
+    if options.report is not None:
+        require_matplotlib()
+    Y = data.Y[:, 0] if len(data.targets) == 1 else data.Y
+    with noticed_interrupt() as interrupt:
+        model = make_model(options, data.X[train], Y[train])
+        fit_named(model, data.X[train], Y[train], data)
+    if interrupt.is_set():
+        told.append("The fit was interrupted: this is the best model found until then.")
+    print(f"\n{model.summary()}\n")
+    print(describe_scores(model, {"fitted": (data.X[train], Y[train]), "held out": (data.X[test], Y[test])}))
+    print()
+    path = still_free(output, force=options.force)
+    model.save(path)
+    print(f"The model, fitted to {len(train)} rows{' until interrupted' * interrupt.is_set()}: {path}")
+    if options.report is not None:
+        path = still_free(options.report, force=options.force)
+        X_test, y_test = (data.X[test], Y[test]) if len(test) else (None, None)
+        model.report(path, data.X[train], Y[train], X_test=X_test, y_test=y_test, notes=told)
+        print(f"The report: {path}")
+    return INTERRUPTED if interrupt.is_set() else DONE
+
+
+def split_in_words(n_train: int, n_test: int, seed: int) -> str:
+    """Say how many rows are for what."""
+    if not n_test:
+        return f"All {n_train} complete rows are fitted; none are held out to test the model."
+    return f"{n_train} rows are fitted; {n_test}, drawn by seed {seed}, are held out to test the model."
+
+
+def _check_options(options: argparse.Namespace, output: Path) -> None:
+    if options.bayes and options.criterion is not None:
+        raise ValueError("--bayes averages over all sizes and needs no --criterion. Leave one of the two out.")
+    if options.jobs == 0:
+        raise ValueError("--jobs must not be 0. Give 1 or more, or -1 for one a processor.")
+    check_output(output, force=options.force, inputs=(options.data,))
+    if options.report is not None:
+        check_output(options.report, force=options.force, inputs=(options.data,))
+        if options.report.absolute() == output.absolute():
+            raise ValueError(f"The model and the report cannot both go to {output}.")

@@ -1,0 +1,36 @@
+"""``saltus inspect``: what a model file holds."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from saltus.cli.console import DONE
+from saltus.cli.options import add_command
+
+if TYPE_CHECKING:
+    from saltus.cli.options import Commands
+
+
+def add(commands: "Commands") -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands,
+        "inspect",
+        "MODEL",
+        summary="tell what a model is",
+        description="Print the summary of a model, the ranges of the data it was fitted to, and the code that makes "
+        "it again.",
+        example="saltus inspect model.saltus",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("model", type=Path, metavar="MODEL", help="what `saltus fit` wrote")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load and print."""
+    import saltus
+    from saltus.cli.description import describe_data, describe_recipe
+
+    model = saltus.load(options.model)
+    print(f"{model.summary()}\n\n{describe_data(model)}\n\n{describe_recipe(model)}")
+    return DONE

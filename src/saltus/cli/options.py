@@ -1,0 +1,108 @@
+"""What the options of commands have in common."""
+
+import argparse
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from saltus.tables import Table
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+LINE_WIDTH = 78
+
+
+def add_command(
+    commands: "Commands", name: str, arguments: str, *, summary: str, description: str, example: str
+) -> argparse.ArgumentParser:
+    """Add a command with a description and an example."""
+    parser = commands.add_parser(
+        name,
+        usage=f"saltus {name} {arguments} [options]",
+        help=summary,
+        description="\n".join(textwrap.fill(line, LINE_WIDTH) for line in description.splitlines()),
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
+    return parser
+
+
+def add_output(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
+    """Add the options of a command that writes a file."""
+    parser.add_argument("-o", "--output", type=Path, metavar=metavar, help=what)
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a table is written."""
+    group = parser.add_argument_group("how the table is written, where that is not found out")
+    group.add_argument("--separator", metavar="CHARACTER", help="between columns: , ; | tab or space")
+    group.add_argument("--decimal", choices=[".", ","], help="before decimals")
+    group.add_argument(
+        "--missing",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="stands for a missing value, as an empty cell and NA do anyway; may be given several times",
+    )
+
+
+def read(options: argparse.Namespace, wanted: "Collection[str]", *, keep_rows: bool = False) -> "Table":
+    """Read the table that a command was given."""
+    from saltus.tables import read_table
+
+    return read_table(
+        options.data,
+        wanted=wanted,
+        separator=options.separator,
+        decimal=options.decimal,
+        missing=options.missing,
+        keep_rows=keep_rows,
+    )
+
+
+def positive(text: str) -> int:
+    """Read a whole number that is 1 or more."""
+    try:
+        value = int(text.replace("_", ""))
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more. Got {text!r}.")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Read a time."""
+    value = _number(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number of seconds. Got {text!r}.")
+    return value
+
+
+def share(text: str) -> float:
+    """Read a share of the rows."""
+    value = _number(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"must be a share of the rows, from 0 to less than 1. Got {text!r}.")
+    return value
+
+
+def probability(text: str) -> float:
+    """Read a probability that is neither 0 nor 1."""
+    value = _number(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"must be between 0 and 1, such as 0.9. Got {text!r}.")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

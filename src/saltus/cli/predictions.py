@@ -1,0 +1,53 @@
+"""Predictions as columns, and as CSV."""
+
+import csv
+import io
+
+import numpy as np
+
+from saltus._typing import Floats
+from saltus.regressors import BayesianRegressor, Regressor
+from saltus.tables import Table
+
+
+def check_interval(model: Regressor, coverage: float | None) -> None:
+    """Raise if intervals are asked of a model that has none."""
+    if coverage is not None and not isinstance(model, BayesianRegressor):
+        raise ValueError(
+            "--interval is for models that know how sure they are, and this one does not. Fit it with --bayes."
+        )
+
+
+def predict_columns(model: Regressor, X: Floats, coverage: float | None) -> dict[str, Floats]:
+    """Predict each output, with the ends of its interval if a coverage is given; NaN in rows that are not complete."""
+    complete = ~np.isnan(X).any(axis=1)
+    parts: dict[str, Floats] = {}
+    if complete.any():
+        parts[""] = model.predict(X[complete])
+        if coverage is not None:
+            parts["_low"], parts["_high"] = model.predict_interval(X[complete], coverage)
+    columns = {}
+    for i, name in enumerate(model.data_notes_.output_names):
+        for ending in ("", "_low", "_high") if coverage is not None else ("",):
+            columns[name + ending] = np.full(len(X), np.nan)
+            if ending in parts:
+                columns[name + ending][complete] = parts[ending].reshape(complete.sum(), -1)[:, i]
+    return columns
+
+
+def write_csv(table: Table, columns: dict[str, Floats], *, keep: bool) -> str:
+    """Write predictions as the table is written, beside its own columns if they are kept."""
+    given = table.header if keep else []
+    taken = set(given)
+    header = [*given, *(f"{name}_predicted" if name in taken else name for name in columns)]
+    rows = table.rows if keep and table.rows is not None else [[] for _ in range(table.n_rows)]
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=table.separator, lineterminator="\n")
+    writer.writerow(header)
+    written = [[_write(value, table.decimal) for value in column.tolist()] for column in columns.values()]
+    writer.writerows([*row, *cells] for row, cells in zip(rows, zip(*written, strict=True), strict=True))
+    return text.getvalue()
+
+
+def _write(value: float, decimal: str) -> str:
+    return "" if np.isnan(value) else repr(value).replace(".", decimal)

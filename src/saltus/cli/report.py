@@ -1,0 +1,57 @@
+"""``saltus report``: a page that shows a model."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from saltus.cli.console import DONE, note
+from saltus.cli.options import add_command, add_output, add_reading, read
+from saltus.cli.outputs import check_output, still_free
+
+if TYPE_CHECKING:
+    from saltus._typing import Floats
+    from saltus.cli.options import Commands
+
+
+def add(commands: "Commands") -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands,
+        "report",
+        "MODEL [DATA] [-o PAGE]",
+        summary="write a page that shows a model",
+        description="Write one HTML file with the summary of a model, pictures, its formula, and its scores on the "
+        "rows of DATA. A model does not keep the rows it was fitted to: without DATA, pictures that need rows are "
+        "left out.",
+        example="saltus report model.saltus data.csv -o report.html",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("model", type=Path, metavar="MODEL", help="what `saltus fit` wrote")
+    parser.add_argument("data", type=Path, metavar="DATA", nargs="?", help="a CSV or Parquet file, with a header")
+    add_output(parser, "PAGE", "where the page goes (default: the name of MODEL, ending in .html)")
+    parser.add_argument("--title", help="of the page")
+    add_reading(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load, read, match, draw and write."""
+    output = options.output or options.model.with_suffix(".html")
+    inputs = (options.model,) if options.data is None else (options.model, options.data)
+    check_output(output, force=options.force, inputs=inputs)
+    import saltus
+    from saltus.cli.matching import match_rows
+
+    model = saltus.load(options.model)
+    rows: dict[str, Floats] = {}
+    said: list[str] = []
+    if options.data is not None:
+        names = (*model.data_notes_.input_names, *model.data_notes_.output_names)
+        table = read(options, wanted=names)
+        rows, said = match_rows(table, model)
+        said = [*table.notes, *said]
+    for sentence in said:
+        note(sentence)
+    path = still_free(output, force=options.force)
+    model.report(path, **rows, title=options.title, notes=said)
+    note(f"The report: {path}")
+    return DONE
