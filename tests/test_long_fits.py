@@ -168,6 +168,54 @@ def test_an_error_in_a_callback_comes_out_and_leaves_the_model_as_it_was(data):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
+class Counter:
+    """A callback of scikit-learn's kind."""
+
+    def __init__(self, last=10**9):
+        self.last, self.n_begun, self.n_ended, self.calls = last, 0, 0, []
+
+    def setup(self, estimator, context):
+        self.calls.append("setup")
+
+    def teardown(self, estimator, context):
+        self.calls.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        self.n_begun += 1
+
+    def on_fit_task_end(self, estimator, context, **_):
+        self.n_ended += 1
+        return self.n_ended >= self.last
+
+
+has_callbacks = pytest.mark.skipif(
+    not hasattr(AnnealedRegressor, "set_callbacks"), reason="this scikit-learn has no callbacks"
+)
+
+
+@has_callbacks
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [AnnealedRegressor(n_iter=100_000), BayesianRegressor(n_iter=2000)], ids=type)
+def test_callbacks_of_scikit_learn_see_a_hundred_tasks(data, model, tmp_path):
+    counter = Counter()
+    model.set_callbacks(counter).fit(*data)
+    assert counter.n_begun == counter.n_ended == 101  # the fit itself is one
+    assert counter.calls == ["setup", "teardown"]
+    model.save(tmp_path / "model")
+
+
+@has_callbacks
+def test_callbacks_of_scikit_learn_may_stop_the_fit_and_are_torn_down_after_an_error(data):
+    counter = Counter(last=3)
+    model = AnnealedRegressor(n_iter="auto", patience=10**6).set_callbacks(counter)
+    with pytest.warns(EarlyEndWarning, match="callback"):
+        model.fit(*data)
+    assert counter.n_ended == 4
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(data[0] * np.nan, data[1])
+    assert counter.calls == ["setup", "teardown"] * 2
+
+
 # --- The line
 
 

@@ -16,6 +16,9 @@ from saltus.schema import REGRESSORS, check_sizes, check_types, fitted_names
 
 FORMAT = "saltus model"
 
+# What scikit-learn's `set_callbacks` leaves on a model is not part of what was fitted.
+CALLBACKS = "_skl_callbacks"
+
 
 def save(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file; see :meth:`saltus.AnnealedRegressor.save`."""
@@ -58,7 +61,9 @@ def _pack(model: NetworkRegressor) -> bytes:
     if kind not in REGRESSORS.values():
         raise FileError(f"Only {' and '.join(REGRESSORS)} can be saved, got {kind.__name__}. Pickle it instead.")
     parameters = model.get_params(deep=False)
-    attributes = _detach_draws({name: value for name, value in vars(model).items() if name not in parameters})
+    attributes = _detach_draws(
+        {name: value for name, value in vars(model).items() if name not in {*parameters, CALLBACKS}}
+    )
     unknown = sorted(attributes.keys() - fitted_names(kind))
     if unknown:
         raise FileError(f"No model file has room for {', '.join(unknown)}. Delete it, or pickle the model.")

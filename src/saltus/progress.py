@@ -2,7 +2,7 @@
 
 import multiprocessing
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -19,7 +19,7 @@ _line_is_taken = Lock()
 
 
 class Reporter:
-    """Tells a callback and draws a line, at most ten times a second each. Silent in another process.
+    """Tells callbacks and draws a line, at most ten times a second each. Silent in another process.
 
     Used as a context manager, and called by chains. What a callback returns, if it is true, stops the fit.
     """
@@ -30,16 +30,16 @@ class Reporter:
         n_iter: int | None,
         *,
         max_seconds: float | None = None,
-        callback: Callback | None = None,
+        callbacks: Sequence[Callback] = (),
         verbose: bool = False,
     ) -> None:
         self._line = Line(n_chains, n_iter, max_seconds) if verbose else None
-        self._callback = callback
+        self._callbacks = callbacks
         self._last = -float("inf")
         self._lock: Lock | None = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_line": None, "_callback": None, "_last": 0.0, "_lock": None}
+        return {"_line": None, "_callbacks": (), "_last": 0.0, "_lock": None}
 
     def __enter__(self) -> "Reporter":
         return self
@@ -59,7 +59,7 @@ class Reporter:
             if not is_time:
                 return False
             self._last = monotonic()
-            return self._callback is not None and bool(self._callback(progress))
+            return any([bool(callback(progress)) for callback in self._callbacks])  # all are told
 
 
 class Line:

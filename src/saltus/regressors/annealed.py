@@ -34,6 +34,7 @@ from saltus.regressors.base import (
     seed_sequence,
     warn_of_early_end,
 )
+from saltus.regressors.callbacks import FitTasks, with_callbacks
 from saltus.schedules import SCHEDULES, Schedule, resolve_schedule
 
 
@@ -214,6 +215,7 @@ class AnnealedRegressor(NetworkRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
         self,
@@ -251,6 +253,8 @@ class AnnealedRegressor(NetworkRegressor):
         self
             Ctrl-C ends the fit early, with a warning and the best network so far; pressed twice, it raises.
         """
+        n_iter = None if isinstance(self.n_iter, str) else int(self.n_iter)
+        tasks = FitTasks(self, X, y, self.n_chains, n_iter)
         with self._as_it_was_if_it_fails(), single_threaded_blas():
             data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)
@@ -261,13 +265,14 @@ class AnnealedRegressor(NetworkRegressor):
                 self.n_chains,
                 settings.n_iter,
                 max_seconds=settings.max_seconds,
-                callback=callback,
+                callbacks=[tasks] if callback is None else [callback, tasks],
                 verbose=bool(self.verbose),
             ) as reporter:
                 result = anneal(
                     seeds, design, settings, n_jobs=self.n_jobs, listener=reporter, logbook=logbook, resumed=resumed
                 )
             self._store(design, result, single_output=data.single_output)
+        tasks.close()
         if result.ended_early:
             warn_of_early_end(result.ended_early, f"the best after {self.n_iter_} iterations")
         return self

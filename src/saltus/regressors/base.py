@@ -20,6 +20,7 @@ from saltus.bases import RADIAL_NAMES, Radial, resolve_basis
 from saltus.criteria import Counts
 from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
 from saltus.metrics import METRICS, check_metric_matrix
+from saltus.regressors.callbacks import CallbackSupportMixin
 from saltus.regressors.notes import ColumnNotes, DataNotes, name_inputs, name_outputs
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class EarlyEndWarning(UserWarning):
     """A fit was ended before its time, by Ctrl-C or a callback; the model is what had been found by then."""
 
 
-class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A regressor that is found among networks of basis functions. Subclasses supply the penalty and the search."""
 
     basis: str | Radial
@@ -291,7 +292,7 @@ class NetworkRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"Features left out of the linear term, as they are constant or depend on those before them: "
                 f"{', '.join(shown)}{more}. Their linear_coef_ is 0.",
                 DependentFeaturesWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _squeeze(self, Y: Floats) -> Floats:
@@ -330,7 +331,7 @@ def check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Floats:
 
 def warn_of_early_end(ending: str, what: str) -> None:
     """Say that a fit was ended before its time."""
-    warnings.warn(f"{ending}: the model is made of what there was by then, {what}.", EarlyEndWarning, stacklevel=4)
+    warnings.warn(f"{ending}: the model is made of what there was by then, {what}.", EarlyEndWarning, stacklevel=5)
 
 
 def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:

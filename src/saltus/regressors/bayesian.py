@@ -1,6 +1,7 @@
 """The Bayesian regressor: an average over networks, weighted by their posterior."""
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -33,6 +34,7 @@ from saltus.regressors.base import (
     seed_sequence,
     warn_of_early_end,
 )
+from saltus.regressors.callbacks import FitTasks, with_callbacks
 
 if TYPE_CHECKING:
     import xarray
@@ -167,6 +169,7 @@ class BayesianRegressor(NetworkRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
         self,
@@ -193,11 +196,15 @@ class BayesianRegressor(NetworkRegressor):
         self
             Ctrl-C ends the fit early, with a warning and the draws that there are; pressed twice, it raises.
         """
+        n_warmup = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
+        tasks = FitTasks(self, X, y, self.n_chains, n_warmup + self.n_iter)
+        callbacks = [tasks] if callback is None else [callback, tasks]
         with self._as_it_was_if_it_fails(), single_threaded_blas():
             data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)
-            chains, ended_early = self._sample(design, callback)
+            chains, ended_early = self._sample(design, callbacks)
             self._store(design, chains, single_output=data.single_output)
+        tasks.close()
         if ended_early:
             warn_of_early_end(ended_early, f"{len(chains)} chains of {len(chains[0].draws)} draws")
         return self
@@ -298,7 +305,7 @@ class BayesianRegressor(NetworkRegressor):
         self._start_penalty = learned_metric_table("aicc", counts, k_max)
         return np.zeros_like(self._start_penalty)
 
-    def _sample(self, design: Design, callback: Callback | None) -> tuple[tuple[PosteriorChain, ...], str]:
+    def _sample(self, design: Design, callbacks: Sequence[Callback]) -> tuple[tuple[PosteriorChain, ...], str]:
         self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
         settings = SamplerSettings(
             n_warmup=self.n_warmup_,
@@ -323,7 +330,7 @@ class BayesianRegressor(NetworkRegressor):
         )
         n_total = self.n_warmup_ + settings.n_draws * settings.steps_between_draws
         seeds = seed_sequence(self.random_state).spawn(self.n_chains)
-        with Reporter(self.n_chains, n_total, callback=callback, verbose=bool(self.verbose)) as reporter:
+        with Reporter(self.n_chains, n_total, callbacks=callbacks, verbose=bool(self.verbose)) as reporter:
             return sample_posterior(seeds, design, settings, n_jobs=self.n_jobs, listener=reporter)
 
     def _store(self, design: Design, chains: tuple[PosteriorChain, ...], *, single_output: bool) -> None:
@@ -351,7 +358,7 @@ class BayesianRegressor(NetworkRegressor):
         )
         self.status_ = " ".join(said) or f"{len(chains)} chains agree."
         for complaint in said:
-            warnings.warn(complaint, ConvergenceWarning, stacklevel=4)
+            warnings.warn(complaint, ConvergenceWarning, stacklevel=5)
 
     def _scalars(self, chains: tuple[PosteriorChain, ...], design: Design) -> dict[str, Floats]:
         """Collect scalars that do not depend on how centres are numbered, each (n_chains, n_draws)."""
