@@ -61,9 +61,8 @@ def _pack(model: NetworkRegressor) -> bytes:
     if kind not in REGRESSORS.values():
         raise FileError(f"Only {' and '.join(REGRESSORS)} can be saved, got {kind.__name__}. Pickle it instead.")
     parameters = model.get_params(deep=False)
-    attributes = _detach_draws(
-        {name: value for name, value in vars(model).items() if name not in {*parameters, CALLBACKS}}
-    )
+    left_out = {*parameters, CALLBACKS}
+    attributes = _detach_draws({name: value for name, value in vars(model).items() if name not in left_out})
     unknown = sorted(attributes.keys() - fitted_names(kind))
     if unknown:
         raise FileError(f"No model file has room for {', '.join(unknown)}. Delete it, or pickle the model.")

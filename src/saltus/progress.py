@@ -59,7 +59,8 @@ class Reporter:
             if not is_time:
                 return False
             self._last = monotonic()
-            return any([bool(callback(progress)) for callback in self._callbacks])  # all are told
+            said = [callback(progress) for callback in self._callbacks]
+            return any(map(bool, said))
 
 
 class Line:

@@ -215,7 +215,7 @@ class AnnealedRegressor(NetworkRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
         self,

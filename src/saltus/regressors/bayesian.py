@@ -169,7 +169,7 @@ class BayesianRegressor(NetworkRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(
         self,
@@ -198,7 +198,7 @@ class BayesianRegressor(NetworkRegressor):
         """
         n_warmup = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
         tasks = FitTasks(self, X, y, self.n_chains, n_warmup + self.n_iter)
-        callbacks = [tasks] if callback is None else [callback, tasks]
+        callbacks: list[Callback] = [tasks] if callback is None else [callback, tasks]
         with self._as_it_was_if_it_fails(), single_threaded_blas():
             data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)

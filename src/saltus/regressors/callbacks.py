@@ -31,8 +31,8 @@ N_TASKS = 100
 class FitTasks:
     """Tells scikit-learn's callbacks of a fit as a sequence of tasks.
 
-    There are a hundred of them where the length of the fit is known, and one for each report where it is not. A callback
-    that returns something true at the end of a task stops the fit.
+    There are a hundred of them where the length of the fit is known, and one for each report where it is not. A
+    callback that returns something true at the end of a task stops the fit.
     """
 
     def __init__(self, estimator: Any, X: Any, y: Any, n_chains: int, n_iter: int | None) -> None:
