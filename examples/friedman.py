@@ -62,7 +62,7 @@ def main(path: Path, n_iter: int | str = "auto") -> None:
     X, y = make_friedman1(500, n_features=10, noise=1.0, random_state=0)
     model = AnnealedRegressor(n_iter=n_iter, n_jobs=-1, random_state=0).fit(X, y)
 
-    figure = plt.figure(figsize=(12, 5), layout="constrained")
+    figure = plt.figure(figsize=(10.5, 4.6), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(1, 1.5))
     draw_relevances(left.subplots(), model, X, y)
     for j, ax in enumerate(right.subplots(2, 3, sharex=True, sharey=True).flat):

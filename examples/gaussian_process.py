@@ -5,6 +5,7 @@
 
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 
@@ -48,17 +49,17 @@ def measure(model, n_rows, seed) -> tuple[float, ...]:
     return error, seconds, n_rows, n_rows
 
 
-def main(path: Path, n_iter: int | str = "auto", sizes: tuple[int, ...] = SIZES) -> None:
+def main(path: Path, n_iter: int | str = "auto", sizes: Sequence[int] = SIZES, seeds: Sequence[int] = SEEDS) -> None:
     """Fit both to more and more rows, on one thread, and draw what comes out."""
     plt.style.use("tableau-colorblind10")
     warnings.simplefilter("ignore", ConvergenceWarning)
     AnnealedRegressor(n_iter=10).fit(*make_friedman1(50, n_features=N_INPUTS, random_state=0))  # compiles
     with threadpool_limits(1):
         results = np.array(
-            [[[measure(model, n, seed) for model in make_models(n_iter, seed)] for n in sizes] for seed in SEEDS]
+            [[[measure(model, n, seed) for model in make_models(n_iter, seed)] for n in sizes] for seed in seeds]
         )  # seeds, sizes, models, quantities
 
-    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.7), layout="constrained")
     titles = ("Error to the truth (the noise is 1)", "CPU seconds of a fit", "Basis functions in the prediction")
     for quantity, (ax, title) in enumerate(zip(axes, titles, strict=True)):
         for number, (label, marker) in enumerate(zip(LABELS, "os", strict=True)):
@@ -76,7 +77,7 @@ def main(path: Path, n_iter: int | str = "auto", sizes: tuple[int, ...] = SIZES)
         ax.spines[["top", "right"]].set_visible(False)
     alone = np.median(results[:, :, 0, -1], axis=0)
     (line,) = axes[2].plot(sizes, alone, "o--", mfc="white", color="C0", label="the best network alone")
-    axes[2].legend(handles=[line], frameon=False, fontsize="small", loc="center right")
+    axes[2].legend(handles=[line], frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1, 0.22))
     axes[0].legend(frameon=False, fontsize="small")
     figure.savefig(path, dpi=150)
     for n, row in zip(sizes, np.median(results, axis=0), strict=True):

@@ -26,7 +26,7 @@ def draw_workspace(ax, model, X) -> None:
     ax.plot(*predicted.T, ".", color="C0", ms=5, label="prediction")
     row = np.argmax(true[:, 0])
     shoulder, elbow = np.zeros(2), 2.0 * np.array([np.cos(X[row, 0]), np.sin(X[row, 0])])
-    ax.plot(*np.array([shoulder, elbow, true[row]]).T, "-o", color="C1", lw=3, ms=7, label="one of the arms")
+    ax.plot(*np.array([shoulder, elbow, true[row]]).T, "-o", color="C1", lw=3, ms=7, label="one arm")
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_title("Where the hand goes, 200 new rows", loc="left", fontsize="medium")
     ax.set(xlabel="y0", ylabel="y1")
@@ -41,7 +41,7 @@ def main(path: Path, n_iter: int | str = "auto") -> None:
     X, Y = make_robot_arm(2 * N_TRAIN, random_state=0)
     model = AnnealedRegressor(n_iter=n_iter, n_jobs=-1, random_state=0).fit(X[:N_TRAIN], Y[:N_TRAIN])
 
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.6), width_ratios=(1, 1.1, 1), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), width_ratios=(1, 1.1, 1), layout="constrained")
     draw_workspace(axes[0], model, X[N_TRAIN:])
     plots.plot_centers(model, X[:N_TRAIN], ax=axes[1])
     plots.plot_size(model, ax=axes[2])

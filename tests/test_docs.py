@@ -1,5 +1,6 @@
 """Every Python block of the README and the docs runs, and what they say of the project is so."""
 
+import ast
 import doctest
 import re
 import runpy
@@ -8,11 +9,17 @@ from pathlib import Path
 import pytest
 
 import saltus.bases.radial
+import saltus.datasets
+import saltus.plots
 import saltus.regressors.annealed
 import saltus.regressors.bayesian
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+# What makes an example short, besides few iterations.
+SHORT = {"gaussian_process": {"sizes": (40, 60), "seeds": (0,)}}
 
 
 def blocks(page):
@@ -29,7 +36,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
 
@@ -47,8 +54,46 @@ def test_docstring_examples_run():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_draw_their_picture(example, tmp_path):
     picture = tmp_path / "picture.png"
-    runpy.run_path(str(example))["main"](picture, n_iter=2000)
+    runpy.run_path(str(example))["main"](picture, n_iter=2000, **SHORT.get(example.stem, {}))
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_gallery_has_every_example(example):
+    gallery = (ROOT / "docs" / "gallery.md").read_text()
+    assert f"](images/{example.stem}.png)" in gallery
+    assert f"{{literalinclude}} ../examples/{example.name}" in gallery
+
+
+def test_the_reference_has_every_public_name():
+    reference = (ROOT / "docs" / "api.rst").read_text()
+    public = {f"saltus.{name}" for name in saltus.__all__ if name != "__version__"}
+    public |= {f"saltus.plots.{name}" for name in saltus.plots.__all__}
+    public |= {f"saltus.datasets.{name}" for name in ("make_robot_arm", "robot_arm_position")}
+    assert public <= set(re.findall(r"^\.\. auto\w+:: (\S+)$", reference, re.MULTILINE))
+
+
+def test_every_method_is_in_the_reference():
+    reference = (ROOT / "docs" / "api.rst").read_text()
+    for kind in (saltus.AnnealedRegressor, saltus.BayesianRegressor):
+        listed = re.search(rf"autoclass:: saltus\.{kind.__name__}\n   :members: (.*)$", reference, re.MULTILINE)
+        ours = {
+            name
+            for parent in kind.__mro__
+            if parent.__module__.startswith("saltus.")
+            for name in vars(parent)
+            if not name.startswith(("_", "set_")) and callable(getattr(kind, name))
+        }
+        assert set(listed[1].split(", ")) == ours
+
+
+def test_promises_are_tested():
+    promised = re.findall(r"`(test_\w+)` in `(\S+\.py)`", (ROOT / "docs" / "promises.md").read_text())
+    assert len(promised) > 50
+    for path in {path for _, path in promised}:
+        tree = ast.parse((ROOT / "tests" / path).read_text())
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert {name for name, other in promised if other == path} <= defined, path
