@@ -121,7 +121,6 @@ class FittedBayesian(Fitted):
     """Those of BayesianRegressor."""
 
     _predictive: Predictive
-    _start_penalty: NotRequired[Annotated[Floats, "kp"]]
     chains_: tuple[PosteriorChain, ...]
     diagnostics_: tuple[Diagnostic, ...]
     inclusion_: NotRequired[Annotated[Floats, "d"]]

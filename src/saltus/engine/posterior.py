@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -28,6 +28,9 @@ from saltus.engine.sample import Hierarchy, Prior, run_sample_block, start_hiera
 # Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
 STEPS_BETWEEN_GIBBS = 50
 
+# Quasi-Newton steps from a random start, where the metric is learned.
+STARTING_STEPS = 50
+
 
 @dataclass(frozen=True)
 class SamplerSettings:
@@ -39,7 +42,7 @@ class SamplerSettings:
     tuning: Tuning
     prior: Prior
     start: Floats | None  # (k, d) in the unit cube, or None for a random start
-    start_penalty: Floats | None = None  # for a learned metric: under which chains descend to where they start
+    relative_ridge: bool  # docs/mathematics.md: V
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,13 @@ def run_posterior_chain(
         _place_start(rng, design, settings, state)
         # The ridge starts wide: the data, not a narrow guess, should say how large coefficients are.
         start_delta_squared = np.full(design.Y.shape[1], 100.0)
-        hierarchy = start_hierarchy(state, design.fixed.R, start_delta_squared, rate=1.0 + float(state.k[0]))
+        hierarchy = start_hierarchy(
+            state,
+            design.fixed.R,
+            start_delta_squared,
+            rate=1.0 + float(state.k[0]),
+            relative=settings.relative_ridge,
+        )
         record = start_record(state, 1)
         draws: list[Draw] = []
         for done, log_posterior in _run_stretches(rng, design, settings, state, hierarchy, record):
@@ -207,9 +216,9 @@ def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSett
     k = most if design.learns_metric else int(rng.integers(0, most, endpoint=True))
     centers = rng.random((k, design.target.to_metric.shape[1])) if settings.start is None else settings.start
     state.relevance[:] = starting_relevance(design)
-    if settings.start_penalty is not None and len(centers) > 0:
-        landscape = replace(Landscape.of(design, rng), penalty=settings.start_penalty)
-        found = landscape.prune(landscape.place(centers, state.relevance.copy()))
+    if design.learns_metric and len(centers) > 0:
+        landscape = Landscape.of(design, rng)
+        found = landscape.ascend(landscape.independent(centers, state.relevance.copy()), STARTING_STEPS)
         centers = found.centers
         state.relevance[:] = found.relevance
     place_independent_centers(design, state, centers)
