@@ -27,7 +27,6 @@ from saltus.engine.predictive import Features, Predictive
 from saltus.engine.sample import Prior
 from saltus.progress import Callback, Reporter
 from saltus.regressors.base import (
-    STEPS_BETWEEN_METRIC_MOVES,
     NetworkRegressor,
     check_data,
     check_inputs,
