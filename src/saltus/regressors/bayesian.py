@@ -1,7 +1,8 @@
 """The Bayesian regressor: an average over networks, weighted by their posterior."""
 
+import os
 import warnings
-from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -192,6 +193,9 @@ class BayesianRegressor(NetworkRegressor):
         sample_weight: ArrayLike | None = None,
         *,
         callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 60.0,
+        resume: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Sample the posterior.
 
@@ -204,6 +208,8 @@ class BayesianRegressor(NetworkRegressor):
             How often each row counts: a weight of 2 is the row twice, a weight of 0 is no row.
         callback : callable, default=None
             Told a :class:`saltus.Progress` at most ten times a second; the fit ends if it returns something true.
+        checkpoint, checkpoint_every, resume
+            As in :meth:`saltus.AnnealedRegressor.fit`.
 
         Returns
         -------
@@ -216,7 +222,16 @@ class BayesianRegressor(NetworkRegressor):
         with self._as_it_was_if_it_fails(), single_threaded_blas():
             data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)
-            chains, ended_early = self._sample(design, callbacks)
+            settings = self._settings(design)
+            start = None if settings.start is None else settings.start.tolist()
+            options = f"{replace(settings, start=None)} {start}"
+            logbook, resumed = self._logbook(design, options, checkpoint, checkpoint_every, resume)
+            n_total = settings.n_warmup + settings.n_draws * settings.steps_between_draws
+            seeds = seed_sequence(self.random_state).spawn(self.n_chains)
+            with Reporter(self.n_chains, n_total, callbacks=callbacks, verbose=bool(self.verbose)) as reporter:
+                chains, ended_early = sample_posterior(
+                    seeds, design, settings, n_jobs=self.n_jobs, listener=reporter, logbook=logbook, resumed=resumed
+                )
             self._store(design, chains, single_output=data.single_output)
         tasks.close()
         if ended_early:
@@ -316,9 +331,9 @@ class BayesianRegressor(NetworkRegressor):
         # k and the relevances have a prior instead.
         return np.zeros((k_max + 1, counts.center_parameters + 1) if self._learns_metric else k_max + 1)
 
-    def _sample(self, design: Design, callbacks: Sequence[Callback]) -> tuple[tuple[PosteriorChain, ...], str]:
+    def _settings(self, design: Design) -> SamplerSettings:
         self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
-        settings = SamplerSettings(
+        return SamplerSettings(
             n_warmup=self.n_warmup_,
             n_draws=min(self.n_draws, self.n_iter),
             steps_between_draws=max(self.n_iter // self.n_draws, 1),
@@ -339,10 +354,6 @@ class BayesianRegressor(NetworkRegressor):
             relative_ridge=self.ridge == "relative",
             start=self._starting_centers(design),
         )
-        n_total = self.n_warmup_ + settings.n_draws * settings.steps_between_draws
-        seeds = seed_sequence(self.random_state).spawn(self.n_chains)
-        with Reporter(self.n_chains, n_total, callbacks=callbacks, verbose=bool(self.verbose)) as reporter:
-            return sample_posterior(seeds, design, settings, n_jobs=self.n_jobs, listener=reporter)
 
     def _store(self, design: Design, chains: tuple[PosteriorChain, ...], *, single_output: bool) -> None:
         draws = tuple(draw for chain in chains for draw in chain.draws)
