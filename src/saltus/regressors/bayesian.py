@@ -63,7 +63,7 @@ class BayesianRegressor(NetworkRegressor):
     ----------
     basis, metric, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
         As in :class:`saltus.AnnealedRegressor`.
-    n_iter : int, default=10_000
+    n_iter : int, default=15_000
         Iterations of each chain after its warm-up.
     n_warmup : int or None, default=None
         Iterations of each chain before the first draw is kept. None: half of n_iter.
@@ -143,7 +143,7 @@ class BayesianRegressor(NetworkRegressor):
         *,
         metric: str | ArrayLike = "learned",
         k_max: int | None = None,
-        n_iter: int = 10_000,
+        n_iter: int = 15_000,
         n_warmup: int | None = None,
         n_draws: int = 125,
         n_chains: int = 4,
