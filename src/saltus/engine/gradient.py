@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltus._jit import entry_point, glue, kernel, reducing_kernel, source_digest
+from saltus._jit import glue, kernel, reducing_kernel
 from saltus._typing import Floats
 from saltus.bases.evaluate import evaluate_column_and_slope
 from saltus.engine.factor import COLLINEAR, VANISHED, add_multiple, add_products, dot, subtract_projection
@@ -97,13 +97,17 @@ def unpack(surface: Surface, x: Floats, work: Work) -> None:
     k = work.lengths.size
     for j in range(k):
         for i in range(q):
-            total = 0.0
-            for a in range(d):
-                total += surface.to_metric[i, a] * x[j * d + a]
-            work.centers[j, i] = total
+            work.centers[j, i] = dot(surface.to_metric[i], x[j * d :], d)
     if surface.learns_metric:
         for i in range(q):
             work.relevance[i] = np.exp(x[k * d + i])
+
+
+@kernel
+def clear(values: Floats) -> None:
+    """Set values to 0."""
+    for i in range(values.size):
+        values[i] = 0.0
 
 
 @kernel
@@ -149,10 +153,11 @@ def factor_columns(surface: Surface, work: Work) -> None:
     Phi, tile, R, shared = work.Phi, work.tile, work.R, work.shared
     n_tiles, k, _ = Phi.shape
     m_fixed, c = surface.Q_fixed.shape[1], surface.E_fixed.shape[1]
-    work.lengths[:] = 0.0
-    shared[:] = 0.0
-    R[:] = 0.0
-    work.rss[:] = 0.0
+    clear(work.lengths)
+    clear(work.rss)
+    for j in range(k):
+        clear(shared[j])
+        clear(R[j])
     for t in range(n_tiles):
         for j in range(k):
             column = Phi[t, j]
@@ -186,33 +191,36 @@ def solve(work: Work) -> None:
     for i in range(c):
         for b in range(k):
             j = k - 1 - b
-            total = R[j, k + i]
-            for a in range(j + 1, k):
-                total -= R[j, a] * alpha[i, a]
-            alpha[i, j] = total / R[j, j]
-        for f in range(shared.shape[1]):
-            total = 0.0
-            for j in range(k):
-                total -= alpha[i, j] * shared[j, f]
-            alpha_fixed[i, f] = total
+            found = dot(R[j, j + 1 :], alpha[i, j + 1 :], b)
+            alpha[i, j] = (R[j, k + i] - found) / R[j, j]
+        clear(alpha_fixed[i])
+        for j in range(k):
+            add_multiple(-alpha[i, j], shared[j], alpha_fixed[i])
+
+
+@kernel
+def weigh_column(coefficients: Floats, residuals: Floats, slope: Floats, by_squared: Floats) -> None:
+    """Set by_squared[0] to d log pi / d r^2 of one centre and add it to by_squared[1]. O(L c)."""
+    one, of_all = by_squared[0], by_squared[1]
+    clear(one)
+    for i in range(coefficients.size):
+        add_multiple(coefficients[i], residuals[i], one)
+    for n in range(one.size):
+        one[n] *= slope[n]
+        of_all[n] += one[n]
 
 
 @reducing_kernel
-def weigh_column(coefficients: Floats, residuals: Floats, slope: Floats, by_squared: Floats) -> float:
-    """Set by_squared[0] to d log pi / d r^2 of one centre and add it to by_squared[1]; return its sum. O(L c)."""
-    total = 0.0
-    one, of_all = by_squared[0], by_squared[1]
-    for n in range(one.size):
-        one[n] = coefficients[0] * residuals[0, n]
-    for i in range(1, coefficients.size):
-        for n in range(one.size):
-            one[n] += coefficients[i] * residuals[i, n]
-    for n in range(one.size):
-        value = one[n] * slope[n]
-        one[n] = value
-        of_all[n] += value
-        total += value
-    return total
+def total(values: Floats) -> float:
+    """Sum values[n].
+
+    In a kernel of its own: summed within `weigh_column`, it had other last bits in the process that compiled it than
+    in those that read it from disk.
+    """
+    found = 0.0
+    for n in range(values.size):
+        found += values[n]
+    return found
 
 
 @reducing_kernel
@@ -231,20 +239,22 @@ def sum_gradient(surface: Surface, work: Work, gradient: Floats) -> None:
     n_tiles, k, _ = work.Phi.shape
     q, d = surface.to_metric.shape
     c, m_fixed = work.alpha_fixed.shape
-    work.moments[:] = 0.0
-    work.totals[:] = 0.0
-    gradient[:] = 0.0
+    clear(work.totals)
+    clear(gradient)
+    for j in range(k):
+        clear(work.moments[j])
     for t in range(n_tiles):
         for i in range(c):
             residual = work.residuals[i]
             copy_column(E_fixed[t, i], residual)
             subtract_projection(work.Phi[t], residual, k, work.alpha[i])
             subtract_projection(surface.Q_fixed[t], residual, m_fixed, work.alpha_fixed[i])
-        work.by_squared[1] = 0.0
+        clear(work.by_squared[1])
         for j in range(k):
             for i in range(c):
                 work.products[i] = surface.n_total / work.rss[i] * work.alpha[i, j]
-            work.totals[j] += weigh_column(work.products[:c], work.residuals, work.slope[t, j], work.by_squared)
+            weigh_column(work.products[:c], work.residuals, work.slope[t, j], work.by_squared)
+            work.totals[j] += total(work.by_squared[0])
             add_products(X[t], work.by_squared[0], q, work.moments[j])
         if surface.learns_metric:
             for i in range(q):
@@ -252,20 +262,19 @@ def sum_gradient(surface: Surface, work: Work, gradient: Floats) -> None:
     for j in range(k):
         for i in range(q):
             squared = work.relevance[i] * work.relevance[i]
-            mu, moment, total = work.centers[j, i], work.moments[j, i], work.totals[j]
-            along = 2.0 * squared * (mu * total - moment)
-            for a in range(d):
-                gradient[j * d + a] += along * surface.to_metric[i, a]
+            mu, moment, sum_j = work.centers[j, i], work.moments[j, i], work.totals[j]
+            along = 2.0 * squared * (mu * sum_j - moment)
+            add_multiple(along, surface.to_metric[i], gradient[j * d : (j + 1) * d])
             if surface.learns_metric:
-                gradient[k * d + i] += mu * (mu * total - 2.0 * moment)
+                gradient[k * d + i] += mu * (mu * sum_j - 2.0 * moment)
     if surface.learns_metric:
         for i in range(q):
             gradient[k * d + i] *= 2.0 * work.relevance[i] * work.relevance[i]
 
 
-@kernel
-def look(surface: Surface, x: Floats, with_gradient: bool, work: Work, gradient: Floats) -> float:
-    """Evaluate log pi at a point, and its gradient if wanted. O(N m (m + q)).
+@glue
+def look(surface: Surface, x: Floats, work: Work, gradient: Floats) -> float:
+    """Evaluate log pi and its gradient at a point. O(N m (m + q)).
 
     Minus infinity where columns depend on each other, or the gradient is not finite.
     """
@@ -279,23 +288,6 @@ def look(surface: Surface, x: Floats, with_gradient: bool, work: Work, gradient:
     for i in range(work.rss.size):
         work.rss[i] = max(work.rss[i], surface.rss_floor[i])
         value -= 0.5 * surface.n_total * np.log(work.rss[i])
-    if with_gradient:
-        solve(work)
-        sum_gradient(surface, work, gradient)
-        for i in range(gradient.size):
-            if not np.isfinite(gradient[i]):
-                return -np.inf
-    return value
-
-
-def _compile_look_at(digest: str):  # type: ignore[no-untyped-def]
-    @entry_point
-    def look_at(surface: Surface, x: Floats, with_gradient: bool, work: Work, gradient: Floats) -> float:
-        """Do the same, for Python."""
-        sources = digest  # noqa: F841  # a part of the cache's key
-        return look(surface, x, with_gradient, work, gradient)
-
-    return look_at
-
-
-look_at = _compile_look_at(source_digest())
+    solve(work)
+    sum_gradient(surface, work, gradient)
+    return value if np.isfinite(dot(gradient, gradient, gradient.size)) else -np.inf
