@@ -14,8 +14,6 @@ from saltus.tables.table import quote
 MOST_MISSING = 0.5
 # Numbers that often stand for a missing value; they are suspected if they are so frequent.
 SENTINELS, SUSPICIOUS = (-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0), 3
-# Beside the coefficients of the linear term, so many rows are the least that criteria are defined for.
-SPARE_ROWS = 3
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,10 @@ def choose_data(
     without : sequence of str
         Columns not to predict from.
     """
+    if not targets:
+        raise TableError(
+            f"Which column is to be predicted? Say so with --target. {table.source} has: {', '.join(table.columns)}."
+        )
     _check_names(table, targets, inputs, without)
     values = {name: table.numbers(name) for name in targets}
     left_out: dict[str, str] = {}
@@ -91,16 +93,6 @@ def choose_data(
         raise TableError(f"{table.source} has no column to predict {join_names(targets)} from.{why}")
     X, Y = (np.stack([values[name][complete] for name in names], axis=1) for names in (chosen, targets))
     return Data(X, Y, chosen, list(targets), left_out, notes)
-
-
-def check_enough_rows(n_rows: int, data: Data) -> None:
-    """Raise if rows are too few for the linear term alone."""
-    needed = len(data.inputs) + 1 + SPARE_ROWS
-    if n_rows < needed:
-        raise TableError(
-            f"{count(len(data.inputs), 'input')} need at least {needed} complete rows to fit to; there are {n_rows}. "
-            f"Name fewer inputs with --input, or test on none with --test-size 0."
-        )
 
 
 def _check_names(table: Table, targets: Sequence[str], inputs: Sequence[str], without: Sequence[str]) -> None:

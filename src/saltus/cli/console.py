@@ -35,8 +35,8 @@ def run_command(run: Callable[[argparse.Namespace], int], options: argparse.Name
             code = run(options)
             sys.stdout.flush()
             return code
-    except KeyboardInterrupt:
-        note("\nsaltus: interrupted; nothing was written.")
+    except KeyboardInterrupt as interrupt:
+        note(f"\nsaltus: interrupted. {interrupt}".rstrip())
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has seen enough; without this, Python would complain of it at exit.

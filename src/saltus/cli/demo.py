@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE, note
-from saltus.cli.options import add_command, add_output, positive
+from saltus.cli.options import add_command, add_output, positive, seed
 from saltus.cli.outputs import check_output, free_name, still_free
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def add(commands: "Commands") -> None:
     add_output(parser, "PICTURE", "where the picture goes (default: saltus_demo.png, or with a number if that exists)")
     parser.add_argument("--iterations", type=positive, metavar="N", help="of each chain (default: enough)")
     parser.add_argument("--chains", type=positive, default=4, metavar="N", help="default: %(default)s")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is random (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=seed, default=0, metavar="N", help="of all that is random (default: %(default)s)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

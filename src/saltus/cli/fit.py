@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE, INTERRUPTED, note
-from saltus.cli.options import add_command, add_output, add_reading, positive, read, seconds, share
+from saltus.cli.options import add_command, add_output, add_reading, jobs, positive, read, seconds, seed, share
 from saltus.cli.outputs import check_output, still_free
 
 if TYPE_CHECKING:
     from saltus.cli.options import Commands
+    from saltus.cli.rows import Rows
+    from saltus.regressors import Regressor
 
 BASES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric")
 METRICS = ("learned", "standardized", "euclidean", "mahalanobis")
@@ -86,8 +88,8 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(CRITERIA)}, or the cost of a basis function (default: aicc; none with --bayes)",
     )
     group.add_argument("--time", type=seconds, metavar="SECONDS", help="end the search after about so long")
-    group.add_argument("--seed", type=int, default=0, help="of all that is random (default: %(default)s)")
-    group.add_argument("--jobs", type=int, default=-1, metavar="N", help="chains at once (default: one a processor)")
+    group.add_argument("--seed", type=seed, default=0, metavar="N", help="of all that is random (default: %(default)s)")
+    group.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="chains at once (default: one a processor)")
     group.add_argument("--chains", type=positive, metavar="N", help="default: 6, or 4 with --bayes")
     group.add_argument(
         "--iterations",
@@ -114,59 +116,54 @@ def run(options: argparse.Namespace) -> int:
     output = options.output or options.data.with_suffix(".saltus")
     _check_options(options, output)
     table = read(options, wanted=options.target)
-    if not options.target:
-        raise ValueError(
-            f"Which column is to be predicted? Give it with --target. {options.data} has: {', '.join(table.columns)}."
-        )
-    from saltus.cli.columns import check_enough_rows, choose_data
-    from saltus.cli.interrupts import noticed_interrupt
-    from saltus.cli.rows import split_rows
+    from saltus.cli.columns import choose_data
+    from saltus.cli.rows import describe_split, split_rows
     from saltus.cli.text import paragraphs
 
     data = choose_data(table, options.target, inputs=options.input, without=options.drop)
-    train, test = split_rows(len(data.X), options.test_size, options.seed)
-    check_enough_rows(len(train), data)
-    told = [*table.notes, *data.describe(), split_in_words(len(train), len(test), options.seed)]
+    train, test = split_rows(data, options.test_size, options.seed)
+    told = [*table.notes, *data.describe(), describe_split(train, test, options.seed)]
     print(paragraphs([f"{options.data}: {table.n_rows} rows, {len(table.header)} columns.", *told]), flush=True)
-    note("Fitting. Ctrl-C ends it with the best model so far; the first fit on a machine compiles for some seconds.")
-    from saltus.cli.modelling import fit_named, make_model
-    from saltus.cli.verdict import describe_scores
+    note("Fitting. Ctrl-C ends it with the best so far. The first fit on a machine compiles, which takes some seconds.")
+    from saltus.cli.modelling import fit_model
+    from saltus.engine.crew import INTERRUPTED as BY_CTRL_C
+
+    if options.report is not None:
+        _require_pictures()
+    model, ending = fit_model(options, train, data)
+    _tell(model, train, test)
+    _write(model, train, test, output, options, [*told, *filter(None, [ending])])
+    return INTERRUPTED if ending.startswith(BY_CTRL_C) else DONE
+
+
+def _require_pictures() -> None:
     from saltus.plots import require_matplotlib
 
-    if options.report is not None:
-        require_matplotlib()
-    Y = data.Y[:, 0] if len(data.targets) == 1 else data.Y
-    with noticed_interrupt() as interrupt:
-        model = make_model(options, data.X[train], Y[train])
-        fit_named(model, data.X[train], Y[train], data)
-    if interrupt.is_set():
-        told.append("The fit was interrupted: this is the best model found until then.")
-    print(f"\n{model.summary()}\n")
-    print(describe_scores(model, {"fitted": (data.X[train], Y[train]), "held out": (data.X[test], Y[test])}))
-    print()
+    require_matplotlib()
+
+
+def _tell(model: "Regressor", train: "Rows", test: "Rows") -> None:
+    from saltus.cli.verdict import describe_scores
+
+    print(f"\n{model.summary()}\n\n{describe_scores(model, train, test)}\n")
+
+
+def _write(
+    model: "Regressor", train: "Rows", test: "Rows", output: Path, options: argparse.Namespace, told: list[str]
+) -> None:
     path = still_free(output, force=options.force)
     model.save(path)
-    print(f"The model, fitted to {len(train)} rows{' until interrupted' * interrupt.is_set()}: {path}")
+    print(f"The model, fitted to {len(train)} rows: {path}", flush=True)
     if options.report is not None:
         path = still_free(options.report, force=options.force)
-        X_test, y_test = (data.X[test], Y[test]) if len(test) else (None, None)
-        model.report(path, data.X[train], Y[train], X_test=X_test, y_test=y_test, notes=told)
+        X_test, y_test = (test.X, test.y) if len(test) else (None, None)
+        model.report(path, train.X, train.y, X_test=X_test, y_test=y_test, notes=told)
         print(f"The report: {path}")
-    return INTERRUPTED if interrupt.is_set() else DONE
-
-
-def split_in_words(n_train: int, n_test: int, seed: int) -> str:
-    """Say how many rows are for what."""
-    if not n_test:
-        return f"All {n_train} complete rows are fitted; none are held out to test the model."
-    return f"{n_train} rows are fitted; {n_test}, drawn by seed {seed}, are held out to test the model."
 
 
 def _check_options(options: argparse.Namespace, output: Path) -> None:
     if options.bayes and options.criterion is not None:
         raise ValueError("--bayes averages over all sizes and needs no --criterion. Leave one of the two out.")
-    if options.jobs == 0:
-        raise ValueError("--jobs must not be 0. Give 1 or more, or -1 for one a processor.")
     check_output(output, force=options.force, inputs=(options.data,))
     if options.report is not None:
         check_output(options.report, force=options.force, inputs=(options.data,))

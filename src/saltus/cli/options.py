@@ -77,6 +77,18 @@ def positive(text: str) -> int:
     return value
 
 
+def jobs(text: str) -> int:
+    """Read how many chains run at once; -1 is one a processor."""
+    return -1 if text == "-1" else positive(text)
+
+
+def seed(text: str) -> int:
+    """Read a seed."""
+    if not text.isdecimal() or not int(text) < 2**32:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {2**32 - 1}. Got {text!r}.")
+    return int(text)
+
+
 def seconds(text: str) -> float:
     """Read a time."""
     value = _number(text)

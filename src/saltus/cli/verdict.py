@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from saltus._typing import Floats
-from saltus.document import Cell, Section, Table, one_line, percent
+from saltus.cli.rows import Rows
+from saltus.document import Cell, Section, Table, count, one_line, percent
 from saltus.regressors import BayesianRegressor, Regressor
 from saltus.scores import Score, check_rows, score_rows
 
@@ -11,37 +11,43 @@ from saltus.scores import Score, check_rows, score_rows
 FEW_ROWS = 20
 
 
-def describe_scores(model: Regressor, rows_by_name: dict[str, tuple[Floats, Floats]]) -> str:
-    """Score the model on each set of rows that is not empty; the last one is put in words."""
-    lines: list[tuple[Cell, ...]] = []
-    said: list[str] = []
-    for name, (X, y) in rows_by_name.items():
-        if len(X):
-            scores = score_rows(model, *check_rows(model, X, y))
-            lines += [
-                (name, len(X), score.output, score.r_squared, score.rmse, percent(score.inside)) for score in scores
-            ]
-            said = [_in_words(score, spread, name) for score, spread in zip(scores, _spread(y), strict=True)]
-            if len(X) < FEW_ROWS and name != "fitted":
-                said.append(f"But {len(X)} rows are too few to be sure.")
+def describe_scores(model: Regressor, train: Rows, test: Rows) -> str:
+    """Score the model on both sets of rows, if not empty; the second, or else the first, is put in words."""
+    scores = {
+        name: (rows, score_rows(model, *check_rows(model, rows.X, rows.y)))
+        for name, rows in (("fitted", train), ("held out", test))
+        if len(rows)
+    }
+    lines: list[tuple[Cell, ...]] = [
+        (name, len(rows), score.output, score.r_squared, score.rmse, percent(score.inside))
+        for name, (rows, each) in scores.items()
+        for score in each
+    ]
     columns = [("rows", ""), ("number", "d"), ("output", ""), ("R2", ".4f"), ("RMSE", ".4g"), ("in 90 % band", ".1f")]
     if not isinstance(model, BayesianRegressor):
         columns, lines = columns[:-1], [line[:-1] for line in lines]
     caption = "R2: the share of the variance that is predicted. RMSE: the typical error, in the units of the output."
-    return Section("Scores", tuple(said), (Table(caption, columns, lines),)).to_text()
+    name, (rows, each) = list(scores.items())[-1]
+    return Section("Scores", _in_words(name, rows, each), (Table(caption, columns, lines),)).to_text()
 
 
-def _spread(y: Floats) -> list[float]:
-    return np.std(y.reshape(len(y), -1), axis=0).tolist()
+def _in_words(name: str, rows: Rows, scores: list[Score]) -> tuple[str, ...]:
+    spreads = np.std(rows.y.reshape(len(rows), -1), axis=0).tolist()
+    said = [f"On the rows {name}:", *(_sentence(score, spread) for score, spread in zip(scores, spreads, strict=True))]
+    if name == "held out" and len(rows) < FEW_ROWS:
+        said.append(f"{count(len(rows), 'row')} are too few to be sure of that.")
+    if name == "fitted":
+        said.append("Rows that were not fitted are predicted less well.")
+    return tuple(said)
 
 
-def _in_words(score: Score, spread: float, name: str) -> str:
+def _sentence(score: Score, spread: float) -> str:
     output = one_line(score.output)
     if np.isnan(score.r_squared):
-        return f"{output} does not vary in the rows {name}."
+        return f"{output} does not vary there."
     if score.r_squared <= 0:
-        return f"On the rows {name}, {output} is predicted no better than by its mean: these inputs may not tell it."
+        return f"{output} is predicted no better than by its mean; these inputs may not tell it."
     return (
-        f"On the rows {name}, {percent(score.r_squared)} of the variance of {output} is predicted; the typical error "
-        f"is {score.rmse:.3g}, where {output} itself varies by {spread:.3g}."
+        f"{percent(score.r_squared)} of the variance of {output} is predicted; the typical error is {score.rmse:.3g}, "
+        f"where {output} itself varies by {spread:.3g}."
     )
