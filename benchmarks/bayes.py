@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from saltus import AnnealedRegressor, BayesianRegressor, Constant, Radial
-from saltus.demo import PAPER_OPTIONS, generate, read_csv
+from saltus.demo import PAPER_OPTIONS, PAPER_PRIORS, generate, read_csv
 from saltus.plots import summed_mse
 
 A, B = slice(200, 400), slice(400, 600)
@@ -40,7 +40,7 @@ def main() -> None:
     data = generate(0) if options.data is None else read_csv(options.data)
     X, Y = data.X, data.Y
     train = X[:200], Y[:200]
-    BayesianRegressor(n_iter=10).fit(*train)
+    BayesianRegressor(**PAPER_PRIORS, n_iter=10).fit(*train)
     AnnealedRegressor(n_iter=10).fit(*train)
 
     print(f"{data.source}\n{'basis':>10} {'iterations':>10} {'seed':>4} {'mean k':>7} {'A':>8} {'B':>8} {'covered':>8} "
@@ -48,7 +48,9 @@ def main() -> None:
     for basis in (Radial("cubic"), Radial("gaussian", width=1.5)):
         for n_iter in options.iterations:
             for seed in range(options.seeds):
-                model = BayesianRegressor(basis, n_iter=n_iter, n_jobs=-1, random_state=seed)
+                model = BayesianRegressor(
+                    **{**PAPER_PRIORS, "basis": basis}, n_iter=n_iter, n_draws=250, n_jobs=-1, random_state=seed
+                )
                 seconds = fit_seconds(model, *train)
                 errors = [summed_mse(Y[part], model.predict(X[part])) for part in (A, B)]
                 low, high = model.predict_interval(X[200:], 0.9)
@@ -68,7 +70,9 @@ def main() -> None:
           f"its mean k and accepted: with its schedule, at T = 1")  # fmt: skip
     n_iter = 1_000_000
     for k_max in (12, 25):
-        bayes = BayesianRegressor(k_max=k_max, n_iter=n_iter, n_warmup=0, n_chains=1, random_state=0)
+        bayes = BayesianRegressor(
+            **PAPER_PRIORS, k_max=k_max, n_iter=n_iter, n_warmup=0, n_draws=250, n_chains=1, random_state=0
+        )
         sampler = min(fit_seconds(bayes, *train) for _ in range(3))
         chain = bayes.chains_[0]
         effective = next(d.ess_bulk for d in bayes.diagnostics_ if d.name == "k")

@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from saltus import BayesianRegressor, Radial
+from saltus.demo import PAPER_PRIORS
 
 NOISE = 0.2
 
@@ -28,9 +29,8 @@ def main(path: Path, n_iter: int = 100_000) -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, 100)
     y = truth(x) + NOISE * rng.standard_normal(100)
-    model = BayesianRegressor(Radial("gaussian", width=0.2), n_iter=n_iter, n_jobs=-1, random_state=0).fit(
-        x[:, None], y
-    )
+    options = {**PAPER_PRIORS, "basis": Radial("gaussian", width=0.2)}
+    model = BayesianRegressor(**options, n_iter=n_iter, n_draws=250, n_jobs=-1, random_state=0).fit(x[:, None], y)
 
     grid = np.linspace(-2, 2, 400)
     mean = model.predict(grid[:, None])

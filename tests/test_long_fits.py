@@ -61,8 +61,15 @@ else:
     BayesianRegressor(n_iter=10, n_warmup=10, n_draws=5).fit(X, y)
     warnings.simplefilter("default")
     model = BayesianRegressor(n_iter=10**8, n_warmup=1000, n_draws=10**6, n_jobs=int(n_jobs))
-print("fitting", flush=True)
-model.fit(X, y)
+begun = set()
+
+def say(progress):
+    if progress.iteration > 1500 and progress.chain not in begun:
+        begun.add(progress.chain)
+        if len(begun) == int(n_jobs):
+            print("fitting", flush=True)
+
+model.fit(X, y, callback=say)
 for thread in threading.enumerate():
     if thread is not threading.current_thread():
         thread.join()  # the chains of other threads end too
@@ -89,7 +96,7 @@ def test_ctrl_c_ends_a_fit_with_what_it_has(kind, n_jobs):
 
 @needs_posix
 def test_ctrl_c_twice_raises():
-    script = INTERRUPTED.replace("model.fit(X, y)\n", "model.fit(X, y)\nmodel.fit(X, y)\n")
+    script = INTERRUPTED.replace("model.fit(X, y, callback=say)\n", "model.fit(X, y, callback=say)\nmodel.fit(X, y)\n")
     with run_script(script, "annealed", "1") as process:
         assert process.stdout.readline() == "fitting\n"
         with pytest.raises(subprocess.TimeoutExpired):
@@ -312,6 +319,19 @@ def test_a_fit_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
     with pytest.warns(EarlyEndWarning):
         model.fit(*data, checkpoint=path, callback=lambda progress: told.append(progress) or len(told) == 2)
     assert same(model.fit(*data, resume=path).result_, whole)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
+    path = tmp_path / "run.ckpt"
+    model = BayesianRegressor(n_iter=60_000, n_warmup=10_000, n_draws=70, n_chains=2, random_state=0)
+    whole = model.fit(*data).chains_
+    told = []
+    with pytest.warns(EarlyEndWarning):
+        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda _: told.append(0) or len(told) == 12)
+    assert same(model.fit(*data, resume=path).chains_, whole)
+    with pytest.raises(FileError, match="other data or other options"):
+        model.set_params(ridge_shape=1.5).fit(*data, resume=path)
 
 
 def test_a_checkpoint_of_something_else_is_refused(data, tmp_path):

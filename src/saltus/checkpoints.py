@@ -33,7 +33,7 @@ def read_checkpoint(path: str | os.PathLike[str], design: Design, fingerprint: s
         )
     q, d = design.target.to_metric.shape
     for chain in checkpoint.chains:
-        for place in (chain, chain.halfway):
+        for place in (chain, getattr(chain, "halfway", None)):
             if place is None or place.centers is None or place.relevance is None:
                 continue
             if place.centers.shape[1:] != (d,) or place.relevance.shape != (q,) or len(place.centers) > design.k_max:

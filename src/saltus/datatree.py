@@ -7,7 +7,7 @@ import numpy as np
 
 from saltus._typing import Floats
 from saltus.engine.design import Box, OutputScale
-from saltus.engine.posterior import Draws
+from saltus.engine.draws import Draws
 
 if TYPE_CHECKING:
     import xarray

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from saltus._typing import Floats
 from saltus.bases import Basis
-from saltus.engine.posterior import Draw
+from saltus.engine.draws import Draw
 from saltus.engine.predictive import Predictive
 from saltus.onnx_graph import Graph, Metric, add_basis_functions, on_all_features
 

@@ -17,9 +17,10 @@ from saltus._typing import Floats
 from saltus.bases import Basis, Radial
 from saltus.diagnostics import Diagnostic
 from saltus.engine.design import Box, OutputScale
-from saltus.engine.logbook import Checkpoint, GeneratorState, Halfway, SavedChain, SavedRecord
+from saltus.engine.draws import Draws
+from saltus.engine.logbook import Checkpoint, GeneratorState, Halfway, SavedChain, SavedRecord, SavedSampler
 from saltus.engine.network import Network
-from saltus.engine.posterior import Draws, PosteriorChain
+from saltus.engine.posterior import PosteriorChain
 from saltus.engine.predictive import Features, Predictive
 from saltus.engine.result import AnnealResult, BestState, ChainResult, MoveCount, Snapshot, Trace
 from saltus.regressors import AnnealedRegressor, BayesianRegressor
@@ -84,6 +85,14 @@ SHAPES: dict[type, dict[str, str]] = {
         "trace_k": "n",
         "trace_log_posterior": "n",
     },
+    SavedSampler: {
+        "centers": "kv",
+        "relevance": "q",
+        "delta_squared": "c",
+        "sigma_squared": "c",
+        "rate": "i",
+        "counts": "gh",
+    },
     Snapshot: {},
     Trace: {"iteration": "n", "n_bases": "n", "log_posterior": "n", "temperature": "n"},
 }
@@ -121,7 +130,6 @@ class FittedBayesian(Fitted):
     """Those of BayesianRegressor."""
 
     _predictive: Predictive
-    _start_penalty: NotRequired[Annotated[Floats, "kp"]]
     chains_: tuple[PosteriorChain, ...]
     diagnostics_: tuple[Diagnostic, ...]
     inclusion_: NotRequired[Annotated[Floats, "d"]]

@@ -105,6 +105,6 @@ def test_many_rows_are_thinned_for_descents(monkeypatch, rng):
     y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(500)
     monkeypatch.setattr("saltus.engine.descent.MOST_ROWS", 200)
     design = make(X, y, "gaussian")
-    assert len(Landscape.of(design, rng).X) == 200
+    assert (Landscape.of(design, rng).root_weight > 0).sum() == 200
     model = AnnealedRegressor(random_state=0, n_iter=2000).fit(X, y)
     assert model.score(X, np.sin(6 * X[:, 0])) > 0.98

@@ -61,7 +61,14 @@ def are_independent(design, centers, relevance):
     return (rest > COLLINEAR * (D**2).sum(axis=0)).all()
 
 
-def draw_from_prior(rng, d, c, m_fixed, learned_design=None):
+def root_shares(design, centers):
+    """Roots of what the linear term does not explain of each column's sum of squares; 1 for the linear term itself."""
+    P, Q = design.columns(centers), design.fixed.Q
+    rest = P - Q @ (Q.T @ P)
+    return np.concatenate([np.ones(Q.shape[1]), np.sqrt((rest**2).sum(axis=0) / (P**2).sum(axis=0))])
+
+
+def draw_from_prior(rng, d, c, m_fixed, learned_design=None, relative_design=None):
     """Draw from the joint prior; under a learned metric, from the part of it where columns are independent."""
     relevance = np.ones(d)
     while True:
@@ -76,6 +83,8 @@ def draw_from_prior(rng, d, c, m_fixed, learned_design=None):
     sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
     scale = np.sqrt(sigma_squared * delta_squared)
     alpha = scale[:, None] * rng.standard_normal((c, m_fixed + k))
+    if relative_design is not None:
+        alpha /= root_shares(relative_design, centers)
     return rate, centers, delta_squared, sigma_squared, alpha, relevance
 
 
@@ -104,17 +113,17 @@ def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
     )
 
 
-def run_chain(rng, d, c, n_rounds, learned):
+def run_chain(rng, d, c, n_rounds, learned, relative):
     """Average the statistics over a chain on parameters and data."""
     design = make_model(d, c, learned)
     n_rows = count_rows(learned)
     m_fixed = design.target.m_fixed
     rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(
-        rng, d, c, m_fixed, design if learned else None
+        rng, d, c, m_fixed, design if learned else None, design if relative else None
     )
     tuning = Tuning(0.15, 0.2, True, *([3] if learned else []))
     state = start_state(design.target, design.fixed.Q, design.Y)
-    hierarchy = start_hierarchy(state, design.fixed.R, delta_squared, rate)
+    hierarchy = start_hierarchy(state, design.fixed.R, delta_squared, rate, relative=relative)
     record = start_record(state, 1)
     hierarchy.sigma_squared[:] = sigma_squared
     hierarchy.alpha[:, : alpha.shape[1]] = alpha
@@ -132,27 +141,31 @@ def run_chain(rng, d, c, n_rounds, learned):
             refactor(design.target.linear, design.fixed.Q, design.Y, np.empty((len(design.Y), 0), order="F"))
         run_sample_block(rng, design.target, PRIOR, tuning, state, hierarchy, record, STEPS, STEPS * r, STEPS // 2)
         k = state.k[0]
+        alpha = hierarchy.alpha[:, : m_fixed + k]
         seen.append(
             statistics(
                 hierarchy.rate[0],
                 state.centers[:k],
                 hierarchy.ridge.delta_squared,
                 hierarchy.sigma_squared,
-                hierarchy.alpha[:, : m_fixed + k],
+                alpha * root_shares(design, state.centers[:k]) if relative else alpha,
                 state.relevance,
             )
         )
     return np.mean(seen, axis=0), record.counts[:, 2]
 
 
-def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False):
-    """Student's t of each statistic: chains against independent draws of the prior."""
+def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False, relative=False):
+    """Student's t of each statistic: chains against independent draws of the prior.
+
+    Coefficients are taken in units of their prior, so those drawn exactly need no shares.
+    """
     rng = np.random.default_rng([seed, d, c])
     m_fixed = 1 + d
     design = make_model(d, c, learned) if learned else None
     exact = np.array([statistics(*draw_from_prior(rng, d, c, m_fixed, design)) for _ in range(n_prior)])
     children = np.random.SeedSequence([seed, d, c, 1]).spawn(n_chains)
-    runs = [run_chain(np.random.default_rng(child), d, c, n_rounds, learned) for child in children]
+    runs = [run_chain(np.random.default_rng(child), d, c, n_rounds, learned, relative) for child in children]
     chains = np.array([means for means, _ in runs])
     n_accepted = sum(accepted for _, accepted in runs)
     assert (n_accepted[: 7 if learned else 5] > 20).all(), "every move must have been accepted"
@@ -163,4 +176,5 @@ def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False
 
 
 if __name__ == "__main__":
-    print(np.abs(t_values(int(sys.argv[1]), int(sys.argv[2]), n_chains=100, n_rounds=150, n_prior=40_000)).max())
+    dimensions, relative = (int(sys.argv[1]), int(sys.argv[2])), "relative" in sys.argv
+    print(np.abs(t_values(*dimensions, n_chains=100, n_rounds=150, n_prior=40_000, relative=relative)).max())

@@ -1,12 +1,12 @@
 """The one place where kernels reach the families of basis functions.
 
 A family is a frozen dataclass with a `code`, by which the compiled chain knows it. To add one: write its file, give it
-codes of its own, and add a line here.
+codes of its own, and add a line to each function here.
 """
 
 from saltus._jit import kernel
 from saltus._typing import Floats
-from saltus.bases.radial import radial_column
+from saltus.bases.radial import radial_column, radial_column_and_slope
 
 
 @kernel
@@ -20,3 +20,20 @@ def evaluate_column(
     radial_column(code, X_metric, center, relevance, column)
     for n in range(column.size):
         column[n] *= root_weight[n]
+
+
+@kernel
+def evaluate_column_and_slope(
+    code: int,
+    X_metric: Floats,
+    center: Floats,
+    relevance: Floats,
+    root_weight: Floats,
+    column: Floats,
+    slope: Floats,
+) -> None:
+    """Do the same, and set slope[n] = sqrt(weight_n) d phi / d r^2. O(L q)."""
+    radial_column_and_slope(code, X_metric, center, relevance, column, slope)
+    for n in range(column.size):
+        column[n] *= root_weight[n]
+        slope[n] *= root_weight[n]

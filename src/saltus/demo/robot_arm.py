@@ -34,6 +34,17 @@ PAPER_OPTIONS: dict[str, Any] = {
     "init": "random",
 }
 
+# What the companion papers do, as options of BayesianRegressor.
+PAPER_PRIORS: dict[str, Any] = {
+    "basis": "cubic",
+    "metric": "standardized",
+    "ridge": "plain",
+    "ridge_shape": 2.0,
+    "ridge_scale": 10.0,
+    "rate_shape": 1e-4,
+    "rate_rate": 1e-4,
+}
+
 
 class DataError(ValueError):
     """The file is not what the experiment needs."""

@@ -12,7 +12,7 @@ from saltus._typing import Floats
 from saltus.engine.crew import Crew
 from saltus.engine.design import Design
 from saltus.engine.events import Listener
-from saltus.engine.logbook import Checkpoint, Logbook
+from saltus.engine.logbook import Checkpoint, Logbook, SavedChain
 from saltus.engine.placing import cost_of_a_basis
 from saltus.engine.result import AGREEMENT, AnnealResult
 from saltus.engine.rounds import IMPROVEMENT, Chain, Settings, run_round
@@ -39,13 +39,14 @@ def anneal(
     chains = [Chain(np.random.default_rng(seed)) for seed in seeds]
     history: list[float] = []
     if resumed is not None:
-        chains, history = [Chain.restored(saved) for saved in resumed.chains], list(resumed.history)
+        chains = [Chain.restored(saved) for saved in resumed.chains if isinstance(saved, SavedChain)]
+        history = list(resumed.history)
     ending = ""
     with crew.heeding_interrupts() if shares_memory() else nullcontext():
         try:
             while not ending:
                 if logbook is not None:
-                    logbook.begin_round(history, [replace(chain.saved(), is_done=chain.is_done) for chain in chains])
+                    logbook.begin([chain.saved(is_done=chain.is_done) for chain in chains], history)
                 n_iter = settings.iterations_of_round(history)
                 jobs = (
                     delayed(run_round)(chain, design, settings, n_iter, crew, number, listener, logbook)

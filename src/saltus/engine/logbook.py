@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from saltus._typing import Floats, Ints
 from saltus.engine.chain import Record
 from saltus.engine.design import Design
+from saltus.engine.draws import Draws
 from saltus.engine.result import ChainResult, Snapshot
 
 GENERATOR = "PCG64"
@@ -107,37 +108,56 @@ class SavedChain:
 
 
 @dataclass(frozen=True)
+class SavedSampler:
+    """A chain of the posterior, somewhere on its way."""
+
+    done: int  # iterations
+    generator: GeneratorState
+    centers: Floats  # (k, d) in the unit cube
+    relevance: Floats  # (q,)
+    delta_squared: Floats  # (c,)
+    sigma_squared: Floats  # (c,)
+    rate: Floats  # (1,)
+    counts: Ints  # of proposals
+    draws: Draws | None  # None: there are none yet
+
+
+@dataclass(frozen=True)
 class Checkpoint:
-    """All chains of a fit, somewhere in a round."""
+    """All chains of a fit, each somewhere on its way; None where a chain of the posterior has not begun."""
 
     fingerprint: str  # of the data and the options
     history: tuple[float, ...]  # the best value after each round before
-    chains: tuple[SavedChain, ...]
+    chains: tuple[SavedChain | SavedSampler | None, ...]
 
 
 class Logbook:
-    """Keeps the latest of every chain, and has it written once in so many seconds."""
+    """Keeps the latest of every chain, and has it written when one of them has news, once in so many seconds."""
 
     def __init__(self, write: Callable[[Checkpoint], None], fingerprint: str, seconds: float) -> None:
         self._write = write
         self._fingerprint = fingerprint
         self._seconds = seconds
-        self._last = monotonic()
         self._lock = Lock()
         self._history: tuple[float, ...] = ()
-        self._chains: list[SavedChain] = []
+        self._chains: list[SavedChain | SavedSampler | None] = []
+        self._last: dict[int, float] = {}
 
-    def begin_round(self, history: Sequence[float], chains: Sequence[SavedChain]) -> None:
-        """Take note of all chains where a round begins."""
+    def begin(self, chains: Sequence[SavedChain | SavedSampler | None], history: Sequence[float] = ()) -> None:
+        """Take note of all chains where a fit or a round of it begins."""
         with self._lock:
             self._history, self._chains = tuple(history), list(chains)
 
-    def note(self, number: int, chain: SavedChain) -> None:
-        """Take note of one chain, and write all if it is time."""
+    def wants(self, number: int) -> bool:
+        """Say whether it is time to take note of a chain again."""
+        return monotonic() - self._last.setdefault(number, monotonic()) >= self._seconds
+
+    def note(self, number: int, chain: SavedChain | SavedSampler) -> None:
+        """Take note of one chain, and write all."""
         with self._lock:
             self._chains[number] = chain
-            if monotonic() - self._last >= self._seconds:
-                self._write_now()
+            self._write_now()
+            self._last[number] = monotonic()
 
     def close(self) -> None:
         """Write what is there."""
@@ -149,7 +169,6 @@ class Logbook:
             self._write(Checkpoint(self._fingerprint, self._history, tuple(self._chains)))
         except OSError as error:
             warnings.warn(f"The checkpoint could not be written: {error}. The fit goes on.", stacklevel=2)
-        self._last = monotonic()
 
 
 def fingerprint(design: Design, options: str) -> str:

@@ -15,7 +15,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 from saltus._typing import Floats, Ints
 from saltus.bases import Basis
 from saltus.engine.design import Box, Design, OutputScale
-from saltus.engine.posterior import Draw
+from saltus.engine.draws import Draw
 from saltus.metrics import squared_distances
 
 # Rows are taken so many at a time that the means and scales of all draws fill no more than this.

@@ -1,9 +1,9 @@
 """The ridge prior on the coefficients, on top of the factor of the design.
 
-alpha_i ~ N(0, sigma_i^2 delta_i^2 I). With D = Q R, the design with its ridge as m more rows is
+alpha_i ~ N(0, sigma_i^2 delta_i^2 V^-1), V = U^2 diagonal. With D = Q R, the design with its ridge as m more rows is
 
-    [ D         ]   [ Q   ] [ R         ]   [ Q R K_i     ]
-    [ I/delta_i ] = [   I ] [ I/delta_i ] = [ K_i/delta_i ] R_i,     K_i = R_i^-1:
+    [ D         ]   [ Q   ] [ R         ]   [ Q R K_i       ]
+    [ U/delta_i ] = [   I ] [ U/delta_i ] = [ U K_i/delta_i ] R_i,     K_i = R_i^-1:
 
 a QR of 2 m rows, whatever N. Kept is K_i, in place of R_i, as it has at hand what the edit algebra asks for: for a new
 column u = K_i'R'w, from the w = Q'p that all outputs share; for a column that goes out its dual, a row of K_i. A move
@@ -17,6 +17,7 @@ import numpy as np
 from saltus._jit import glue, kernel, reducing_kernel
 from saltus._typing import Floats, Ints
 from saltus.engine.factor import (
+    COLLINEAR,
     Factor,
     Products,
     Scratch,
@@ -28,11 +29,17 @@ from saltus.engine.factor import (
     score_with_duals,
 )
 
+# Shares are not let below this, as columns with less are refused.
+SMALLEST_SHARE = COLLINEAR
+
 
 class Ridge(NamedTuple):
     """The triangles K_i, by columns, and what belongs to them. Mutated by a commit and a refresh."""
 
+    relative: bool  # whether V is the share of each column that the linear term does not explain, or I
     delta_squared: Floats  # (c,)
+    share: Floats  # (m_max,), the diagonal of V
+    incoming_share: Floats  # (2,), of the new columns of an edit
     R: Floats  # (m_max, m_max), of the design itself, the linear term included, by columns
     K: Floats  # (c, m_max, m_max)
     zeta: Floats  # (c, 1, m_max), R_i^-T D'y_i
@@ -43,14 +50,17 @@ class Ridge(NamedTuple):
     work: Floats  # (3, 1 + m_max, m_max)
 
 
-def make_ridge(factor: Factor, R_fixed: Floats) -> Ridge:
+def make_ridge(factor: Factor, R_fixed: Floats, *, relative: bool) -> Ridge:
     """Allocate; the linear term's own triangle is R_fixed (m_fixed, m_fixed)."""
     n_outputs, m_max = factor.Z.shape
     R = np.zeros((m_max, m_max))
     m_fixed = len(R_fixed)
     R[:m_fixed, :m_fixed] = R_fixed.T
     return Ridge(
+        relative=relative,
         delta_squared=np.ones(n_outputs),
+        share=np.ones(m_max),
+        incoming_share=np.ones(2),
         R=R,
         K=np.zeros((n_outputs, m_max, m_max)),
         zeta=np.zeros((n_outputs, 1, m_max)),
@@ -70,9 +80,13 @@ def make_ridge(factor: Factor, R_fixed: Floats) -> Ridge:
 
 
 @glue
-def cross_design(ridge: Ridge, products: Products, which: int, n_outputs: int, m: int, n_in: int) -> None:
-    """Set ridge.across to D'p = R'w for the new columns of a surveyed edit. O(m^2)."""
+def cross_design(ridge: Ridge, products: Products, which: int, n_outputs: int, m_fixed: int, m: int, n_in: int) -> None:
+    """Set ridge.across to D'p = R'w for the new columns of a surveyed edit, and ridge.incoming_share. O(m^2)."""
     for a in range(n_in):
+        if ridge.relative:
+            linear = products.along[which, a, n_outputs : n_outputs + m_fixed]
+            squared = products.gram[which, 2 * a]
+            ridge.incoming_share[a] = max(1.0 - dot(linear, linear, m_fixed) / squared, SMALLEST_SHARE)
         across = ridge.across[a]
         for j in range(m):
             across[j] = 0.0
@@ -109,7 +123,7 @@ def score_ridge(
         w, u = survey[n_outputs:], own.along[output, a, 1:]
         add_products(ridge.K[output], ridge.across[a, :m], m, u)
         own.along[output, a, 0] = survey[output] + dot(w, factor.Z[output], m) - dot(u, zeta[0], m)
-        own.gram[output, 2 * a] = products.gram[which, 2 * a] + 1.0 / ridge.delta_squared[output]
+        own.gram[output, 2 * a] = products.gram[which, 2 * a] + ridge.incoming_share[a] / ridge.delta_squared[output]
     if n_in == 2:
         own.gram[output, 1] = products.gram[which, 1]
     K, duals = ridge.K[output], ridge.scratch.duals
@@ -123,7 +137,7 @@ def score_ridge(
 @kernel
 def commit_ridge(factor: Factor, ridge: Ridge, m_fixed: int, k: int, n_out: int, out: Ints, n_in: int) -> None:
     """Carry out an edit that was scored for every output, and done on the factor. O(c m^2)."""
-    copy_columns(factor.R, ridge.R, m_fixed, m_fixed + k - n_out + n_in)
+    copy_columns(factor.R, ridge, m_fixed, m_fixed + k - n_out + n_in)
     for output in range(ridge.S.size):
         along, gram = ridge.products.along[output], ridge.products.gram[output]
         for b in range(n_out):
@@ -190,12 +204,19 @@ def append_to_ridge(ridge: Ridge, output: int, m: int, u: Floats, length: float,
 
 
 @glue
-def copy_columns(R: Floats, by_columns: Floats, m_fixed: int, m: int) -> None:
-    """Take over R of the basis functions; that of the linear term never changes. O(m^2)."""
+def copy_columns(R: Floats, ridge: Ridge, m_fixed: int, m: int) -> None:
+    """Take over R of the basis functions, and find their shares; the linear term never changes. O(m^2)."""
     for j in range(m_fixed, m):
-        column = by_columns[j]
+        column = ridge.R[j]
+        linear, rest = 0.0, 0.0
         for i in range(j + 1):
             column[i] = R[i, j]
+            if i < m_fixed:
+                linear += R[i, j] * R[i, j]
+            else:
+                rest += R[i, j] * R[i, j]
+        if ridge.relative:
+            ridge.share[j] = max(rest / (linear + rest), SMALLEST_SHARE)
         for i in range(j + 1, m):
             column[i] = 0.0
 
@@ -204,19 +225,19 @@ def copy_columns(R: Floats, by_columns: Floats, m_fixed: int, m: int) -> None:
 def refresh_ridge(factor: Factor, ridge: Ridge, m_fixed: int, k: int) -> None:
     """Make K_i, zeta_i and S_i anew from R and delta_i. Mutates the ridge. O(c m^3)."""
     m = m_fixed + k
-    copy_columns(factor.R, ridge.R, m_fixed, m)
+    copy_columns(factor.R, ridge, m_fixed, m)
     for output in range(ridge.S.size):
         zeta = ridge.zeta[output, 0]
         for j in range(m):
             zeta[j] = factor.Z[output, j]
-        added = reflect(ridge.R, ridge.delta_squared[output], m, ridge.work, zeta)
+        added = reflect(ridge.R, ridge.share, ridge.delta_squared[output], m, ridge.work, zeta)
         ridge.S[output] = factor.rss[output] + added
         invert(ridge.work[0], m, ridge.K[output])
 
 
 @reducing_kernel
-def reflect(R: Floats, delta_squared: float, m: int, work: Floats, zeta: Floats) -> float:
-    """Set work[0] to the triangle of [R; I/delta], by Householder reflections; take zeta along; all by columns.
+def reflect(R: Floats, share: Floats, delta_squared: float, m: int, work: Floats, zeta: Floats) -> float:
+    """Set work[0] to the triangle of [R; U/delta], by Householder reflections; take zeta along; all by columns.
 
     Return the squares of what is left of zeta below. O(m^3).
     """
@@ -227,7 +248,7 @@ def reflect(R: Floats, delta_squared: float, m: int, work: Floats, zeta: Floats)
         for i in range(j + 1):
             upper[j, i] = R[j, i]
             lower[j, i] = 0.0
-        lower[j, j] = inverse_delta
+        lower[j, j] = np.sqrt(share[j]) * inverse_delta
     for j in range(m):
         # The reflection takes (diagonal, tail) of column j to (length, 0); its vector is (head, tail).
         tail = lower[j]
@@ -276,10 +297,10 @@ def invert(triangle: Floats, m: int, K: Floats) -> None:
 
 @glue
 def log_volume(ridge: Ridge, output: int, m: int) -> float:
-    """Evaluate ln|W_i| / 2."""
+    """Evaluate (ln|W_i| - ln|V|) / 2."""
     total = 0.0
     for j in range(m):
-        total -= np.log(abs(ridge.K[output, j, j]))
+        total -= np.log(abs(ridge.K[output, j, j])) + 0.5 * np.log(ridge.share[j])
     return total
 
 

@@ -305,7 +305,8 @@ def run_round(
                 this.snapshots.append(Snapshot(this.n_before + done, present_network(design, this.state)))
             if listener is not None and listener(this.progress(number)):
                 crew.stop("Stopped by the callback")
-            if logbook is not None and done % ITERATIONS_BETWEEN_REBUILDS == 0 and done < n_iter:
+            rebuilt = done % ITERATIONS_BETWEEN_REBUILDS == 0 and done < n_iter
+            if logbook is not None and rebuilt and logbook.wants(number):
                 logbook.note(number, replace(before, halfway=this.halfway))
             if crew.should_stop:
                 break

@@ -2,7 +2,7 @@
 
 On sets of centres, collapsed over coefficients and noise variances, given delta^2 and the rate L of k:
 
-    log p = k ln L + sum_i [ -m/2 ln delta_i^2 - 1/2 ln|W_i| - (N + v0)/2 ln((g0 + S_i)/2) ]
+    log p = k ln L + sum_i [ -m/2 ln delta_i^2 + 1/2 ln|V| - 1/2 ln|W_i| - (N + v0)/2 ln((g0 + S_i)/2) ]
 """
 
 from typing import NamedTuple
@@ -59,10 +59,12 @@ class Hierarchy(NamedTuple):
     alpha: Floats  # (c, m_max)
 
 
-def start_hierarchy(state: State, R_fixed: Floats, delta_squared: Floats, rate: float) -> Hierarchy:
+def start_hierarchy(
+    state: State, R_fixed: Floats, delta_squared: Floats, rate: float, *, relative: bool = False
+) -> Hierarchy:
     """Allocate, with given delta^2 (c,) and L."""
     n_outputs, m_max = state.factor.Z.shape
-    ridge = make_ridge(state.factor, R_fixed)
+    ridge = make_ridge(state.factor, R_fixed, relative=relative)
     ridge.delta_squared[:] = delta_squared
     return Hierarchy(ridge, np.ones(n_outputs), np.array([rate]), np.zeros((n_outputs, m_max)))
 
@@ -117,7 +119,7 @@ def gibbs(rng: np.random.Generator, target: Target, prior: Prior, state: State, 
         solve_coefficients(ridge, i, m, alpha)
         squared = 0.0
         for j in range(m):
-            squared += alpha[j] * alpha[j]
+            squared += ridge.share[j] * alpha[j] * alpha[j]
         hierarchy.sigma_squared[i] = sigma_squared
         shape = prior.a + 0.5 * m
         ridge.delta_squared[i] = (prior.b + 0.5 * squared / sigma_squared) / rng.standard_gamma(shape)
@@ -144,8 +146,12 @@ def take_sample_step(
     record.counts[move, FEASIBLE] += 1
     k, m_fixed = state.k[0], target.m_fixed
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
-    cross_design(ridge, state.products, which, ridge.S.size, m_fixed + k, n_in)
+    cross_design(ridge, state.products, which, ridge.S.size, m_fixed, m_fixed + k, n_in)
     log_ratio = (n_in - n_out) * np.log(hierarchy.rate[0])
+    for a in range(n_in):
+        log_ratio += 0.5 * ridge.S.size * np.log(ridge.incoming_share[a])
+    for b in range(n_out):
+        log_ratio -= 0.5 * ridge.S.size * np.log(ridge.share[m_fixed + out[b]])
     for i in range(ridge.S.size):
         if not score_ridge(state.factor, state.products, which, ridge, i, m_fixed, k, n_out, out, n_in):
             return False

@@ -12,15 +12,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-import saltus
 from saltus._typing import Floats
 from saltus.bases import Radial
 from saltus.criteria import CRITERIA, Counts, criterion_value, learned_metric_table, penalty_table
-from saltus.engine.anneal import anneal, shares_memory
+from saltus.engine.anneal import anneal
 from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import NEVER, Tuning
 from saltus.engine.design import Design
-from saltus.engine.logbook import Checkpoint, Logbook, fingerprint
 from saltus.engine.network import Network
 from saltus.engine.placing import cost_of_a_basis
 from saltus.engine.result import AnnealResult
@@ -259,7 +257,7 @@ class AnnealedRegressor(NetworkRegressor):
             data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)
             settings = self._settings(design)
-            logbook, resumed = self._logbook(design, settings, checkpoint, checkpoint_every, resume)
+            logbook, resumed = self._logbook(design, self._mark(settings), checkpoint, checkpoint_every, resume)
             seeds = seed_sequence(self.random_state).spawn(self.n_chains)
             with Reporter(
                 self.n_chains,
@@ -340,31 +338,12 @@ class AnnealedRegressor(NetworkRegressor):
             max_seconds=None if self.max_time is None else float(self.max_time),
         )
 
-    def _logbook(
-        self,
-        design: Design,
-        settings: Settings,
-        checkpoint: str | os.PathLike[str] | None,
-        checkpoint_every: float,
-        resume: str | os.PathLike[str] | None,
-    ) -> tuple[Logbook | None, Checkpoint | None]:
-        """Open the checkpoints that `fit` was asked to write and to go on from."""
-        if checkpoint is None and resume is None:
-            return None, None
-        if not checkpoint_every >= 0:
-            raise ValueError(f"checkpoint_every is a number of seconds, 0 or more. Got {checkpoint_every!r}.")
-        if not shares_memory():
-            raise ValueError("Checkpoints need chains on threads. Leave out the joblib backend that uses processes.")
-        from saltus.checkpoints import read_checkpoint, write_checkpoint
-
+    def _mark(self, settings: Settings) -> str:
+        """Write down the options that a checkpoint depends on."""
         start = None if settings.start is None else settings.start.tobytes()
         schedule = settings.schedule
-        known = (saltus.__version__, replace(settings, start=None, schedule=None, max_seconds=None), start)
-        mark = fingerprint(design, repr((known, type(schedule).__qualname__, vars(schedule) if schedule else None)))
-        resumed = None if resume is None else read_checkpoint(resume, design, mark, self.n_chains)
-        if checkpoint is None:
-            return None, resumed
-        return Logbook(lambda state: write_checkpoint(checkpoint, state), mark, float(checkpoint_every)), resumed
+        plain = replace(settings, start=None, schedule=None, max_seconds=None)
+        return repr((plain, start, type(schedule).__qualname__, vars(schedule) if schedule else None))
 
     def _store(self, design: Design, result: AnnealResult, *, single_output: bool) -> None:
         best = result.chains[result.best_chain].best

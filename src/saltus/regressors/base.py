@@ -15,10 +15,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+import saltus
 from saltus._typing import Floats
 from saltus.bases import RADIAL_NAMES, Radial, resolve_basis
 from saltus.criteria import Counts
+from saltus.engine.anneal import shares_memory
 from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
+from saltus.engine.logbook import Checkpoint, Logbook, fingerprint
 from saltus.metrics import METRICS, check_metric_matrix
 from saltus.regressors.callbacks import CallbackSupportMixin
 from saltus.regressors.notes import ColumnNotes, DataNotes, name_inputs, name_outputs
@@ -63,6 +66,7 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
     basis: str | Radial
     metric: str | ArrayLike
     k_max: int | None
+    n_chains: int
     box_margin: float
     init: str | ArrayLike
     n_features_in_: int
@@ -294,6 +298,29 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
                 DependentFeaturesWarning,
                 stacklevel=6,
             )
+
+    def _logbook(
+        self,
+        design: Design,
+        options: str,
+        checkpoint: str | os.PathLike[str] | None,
+        checkpoint_every: float,
+        resume: str | os.PathLike[str] | None,
+    ) -> tuple[Logbook | None, Checkpoint | None]:
+        """Open the checkpoints that `fit` was asked to write and to go on from."""
+        if checkpoint is None and resume is None:
+            return None, None
+        if not checkpoint_every >= 0:
+            raise ValueError(f"checkpoint_every is a number of seconds, 0 or more. Got {checkpoint_every!r}.")
+        if not shares_memory():
+            raise ValueError("Checkpoints need chains on threads. Leave out the joblib backend that uses processes.")
+        from saltus.checkpoints import read_checkpoint, write_checkpoint
+
+        mark = fingerprint(design, f"{saltus.__version__} {type(self).__name__} {options}")
+        resumed = None if resume is None else read_checkpoint(resume, design, mark, self.n_chains)
+        if checkpoint is None:
+            return None, resumed
+        return Logbook(lambda state: write_checkpoint(checkpoint, state), mark, float(checkpoint_every)), resumed
 
     def _squeeze(self, Y: Floats) -> Floats:
         return Y[:, 0] if self._single_output else Y
