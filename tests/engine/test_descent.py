@@ -6,7 +6,7 @@ import pytest
 from saltus import AnnealedRegressor, Radial
 from saltus.bases import RADIAL_NAMES
 from saltus.engine.chain import start_state
-from saltus.engine.descent import Landscape
+from saltus.engine.descent import DEPENDENT, Landscape, from_tiles
 from saltus.engine.placing import place_centers
 from saltus.regressors.base import check_data
 
@@ -64,6 +64,27 @@ def test_its_value_is_that_of_the_chain(problem, metric):
         centers = rng.random((k, 3))
         place_centers(design, state, centers, relevance)
         assert landscape.value(centers, relevance) == pytest.approx(state.log_posterior[0], rel=1e-7, abs=1e-6)
+
+
+def test_many_tiles_and_near_dependence_are_factored_as_by_lapack(rng):
+    X = rng.random((1100, 2))  # three tiles, the last not full
+    Y = np.stack([np.sin(6 * X[:, 0]), X[:, 1] ** 2], axis=1) + 0.1 * rng.standard_normal((1100, 2))
+    landscape = Landscape.of(make(X, Y, "gaussian"))
+    relevance = np.array([1.5, 0.8])
+    judged = set()
+    for gap in 10.0 ** np.arange(-1, -7, -1.0):
+        centers = np.array([[0.2, 0.3], [0.7, 0.6], [0.2 + gap, 0.3]])
+        search, work = landscape.look(centers, relevance)
+        Phi = from_tiles(work.Phi)
+        Q, E = from_tiles(landscape.Q_fixed), from_tiles(landscape.E_fixed)
+        new = Phi - Q @ (Q.T @ Phi)
+        independent = np.abs(np.diag(np.linalg.qr(new)[1])) > DEPENDENT * np.linalg.norm(Phi, axis=0)
+        assert np.isfinite(search.value[0]) == independent.all()
+        if independent.all():
+            rss = ((E - new @ np.linalg.lstsq(new, E, rcond=None)[0]) ** 2).sum(axis=0)
+            assert search.value[0] == pytest.approx(landscape.log_posterior(rss, 3, relevance), abs=1e-6)
+        judged.add(bool(independent.all()))
+    assert judged == {True, False}
 
 
 def test_ascent_and_elimination_never_lose(problem):

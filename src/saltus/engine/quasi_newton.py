@@ -3,8 +3,8 @@
 Coordinates at a bound that the gradient would push across it are held. The others move along the quasi-Newton
 direction, back onto the bounds where they cross them, and no further than an Armijo condition allows.
 
-A step takes a tenth of the time of one of SciPy's L-BFGS-B with a gradient in NumPy at N = 200, k = 10, and a third at
-N = 2 000, k = 15. After as many steps the ends are as good.
+Against SciPy's L-BFGS-B with a gradient in NumPy, 60 looks take 1/20 of the time of 60 steps at N = 200, k = 10, and
+1/4 at N = 2 000, k = 15. The ends of 300 are as good.
 """
 
 from typing import NamedTuple
