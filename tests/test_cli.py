@@ -456,9 +456,19 @@ def test_the_choices_are_those_of_the_library():
     assert set(fit.BASES) == set(RADIAL_NAMES)
     assert set(fit.METRICS) == set(METRICS)
     assert set(fit.CRITERIA) == set(CRITERIA)
-    defaults = AnnealedRegressor().get_params(), BayesianRegressor().get_params()
-    assert [(each["basis"], each["n_chains"]) for each in defaults] == [("gaussian", 6), ("cubic", 4)]
-    assert defaults[0]["criterion"] == "aicc"
+
+
+def test_help_tells_the_defaults_of_the_library(capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    annealed, bayesian = AnnealedRegressor(), BayesianRegressor()
+    assert annealed.basis == bayesian.basis
+    assert annealed.metric == bayesian.metric
+    for default in (annealed.basis, annealed.metric, f"{annealed.criterion}; none with --bayes"):
+        assert f"(default: {default})" in text
+    assert f"default: {annealed.n_chains}, or {bayesian.n_chains} with --bayes" in text
+    assert f"or {bayesian.n_iter} with --bayes)" in text
 
 
 def test_every_command_has_help_with_an_example_that_parses(capsys):
@@ -585,6 +595,15 @@ def test_a_missing_matplotlib_is_named_before_the_work_begins(tmp_path, capsys, 
     captured = capsys.readouterr()
     assert "pip install saltus[plot]" in captured.err
     assert "MDL" not in captured.out
+
+
+def test_a_report_that_cannot_be_drawn_is_named_before_the_fit(folder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(AnnealedRegressor, "fit", None)
+    arguments = ["--target", "lift", "-o", tmp_path / "m.saltus", "--report", tmp_path / "r.html"]
+    code, _, err = run("fit", folder / "wing.csv", *arguments)
+    assert code == 2
+    assert "pip install saltus[plot]" in err
 
 
 def test_a_picture_that_has_nowhere_to_go_is_named_before_the_work_begins(tmp_path, capsys):

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         data = generate(options.seed) if options.data is None else read_csv(options.data)
         robot_arm.run(data, picture, n_iter=options.iterations or 100_000, **common)
     elif options.name == "sinc":
-        sinc.run(picture, n_iter=options.iterations or 100_000, **common)
+        sinc.run(picture, n_iter=options.iterations or 200_000, **common)
     else:
         friedman.run(picture, n_iter=options.iterations or "auto", **common)
     return DONE

@@ -72,14 +72,13 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--basis",
         choices=BASES,
         metavar="NAME",
-        help=f"{', '.join(BASES)} (default: gaussian, or cubic with --bayes)",
+        help=f"{', '.join(BASES)} (default: gaussian)",
     )
     group.add_argument(
         "--metric",
         choices=METRICS,
-        default=METRICS[0],
         metavar="NAME",
-        help=f"{', '.join(METRICS)} (default: %(default)s)",
+        help=f"{', '.join(METRICS)} (default: learned)",
     )
     group.add_argument(
         "--criterion",
@@ -87,7 +86,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"{', '.join(CRITERIA)}, or the cost of a basis function (default: aicc; none with --bayes)",
     )
-    group.add_argument("--time", type=seconds, metavar="SECONDS", help="end the search after about so long")
+    group.add_argument("--time", type=seconds, metavar="SECONDS", help="search for about so long, or less")
     group.add_argument("--seed", type=seed, default=0, metavar="N", help="of all that is random (default: %(default)s)")
     group.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="chains at once (default: one a processor)")
     group.add_argument("--chains", type=positive, metavar="N", help="default: 6, or 4 with --bayes")
@@ -95,7 +94,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--iterations",
         type=positive,
         metavar="N",
-        help="of each chain (default: until chains agree or stop improving, or 100000 with --bayes)",
+        help="of each chain (default: until chains agree or stop improving, or 15000 with --bayes)",
     )
 
 
@@ -124,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
     train, test = split_rows(data, options.test_size, options.seed)
     told = [*table.notes, *data.describe(), describe_split(train, test, options.seed)]
     print(paragraphs([f"{options.data}: {table.n_rows} rows, {len(table.header)} columns.", *told]), flush=True)
-    note("Fitting. Ctrl-C ends it with the best so far. The first fit on a machine compiles, which takes some seconds.")
+    note("Fitting. Ctrl-C ends it with the best so far. The first fit on a machine compiles, which takes a while.")
     from saltus.cli.modelling import fit_model
     from saltus.engine.crew import INTERRUPTED as BY_CTRL_C
 

@@ -44,12 +44,12 @@ def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[Regr
 
 
 def _fit_annealed(options: argparse.Namespace, rows: Rows) -> Regressor:
-    given = _given(options, "basis", "criterion", "iterations", "chains")
+    given = _given(options, "basis", "metric", "criterion", "iterations", "chains")
     return AnnealedRegressor(**given, max_time=options.time, verbose=1).fit(rows.X, rows.y)
 
 
 def _fit_bayesian(options: argparse.Namespace, rows: Rows) -> Regressor:
-    model = BayesianRegressor(**_given(options, "basis", "iterations", "chains"), verbose=1)
+    model = BayesianRegressor(**_given(options, "basis", "metric", "iterations", "chains"), verbose=1)
     if options.time is None:
         return model.fit(rows.X, rows.y)
     if options.iterations is None:
@@ -61,7 +61,7 @@ def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Collect the parameters that options were given for; others have the defaults of the regressor."""
     parameters = {"iterations": "n_iter", "chains": "n_chains"}
     given = {parameters.get(name, name): getattr(options, name) for name in names if getattr(options, name) is not None}
-    return {**given, "metric": options.metric, "random_state": options.seed, "n_jobs": options.jobs}
+    return {**given, "random_state": options.seed, "n_jobs": options.jobs}
 
 
 def name_columns(model: Regressor, data: Data) -> None:

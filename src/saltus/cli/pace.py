@@ -12,8 +12,8 @@ from saltus.cli.rows import Rows
 from saltus.engine.events import Progress
 from saltus.regressors import BayesianRegressor
 
-# Iterations of a chain by default, and at least.
-ITERATIONS, LEAST_ITERATIONS = 100_000, 1000
+# Of a chain. More would not tell much more.
+LEAST_ITERATIONS, MOST_ITERATIONS = 1000, 200_000
 # A trial of how long they take is long enough if it tells of so much of the time. Chains slow down as they find more to
 # model, so that it promises too much.
 TRIAL, CAUTION = 0.1, 0.7
@@ -34,20 +34,20 @@ class Deadline:
 
 
 def iterations_within(seconds: float, model: BayesianRegressor, rows: Rows) -> int:
-    """Find how many iterations take about so long, no more than by default, by longer and longer trials of a chain."""
+    """Find by longer and longer trials of a chain how many iterations take about so long."""
     n_turns = -(-model.n_chains // effective_n_jobs(model.n_jobs))  # chains that one processor runs in turn
     _time_chain(model, rows, 1)  # compiles
     began, n_tried = monotonic(), LEAST_ITERATIONS
-    while (taken := n_turns * _time_chain(model, rows, n_tried)) < TRIAL * seconds and n_tried < ITERATIONS:
+    while (taken := n_turns * _time_chain(model, rows, n_tried)) < TRIAL * seconds and n_tried < MOST_ITERATIONS:
         n_tried *= 2
     rate = CAUTION * n_tried / taken
-    n_iter = int(np.clip(rate * (seconds - (monotonic() - began)), LEAST_ITERATIONS, ITERATIONS))
+    n_iter = int(np.clip(rate * (seconds - (monotonic() - began)), LEAST_ITERATIONS, MOST_ITERATIONS))
     note(f"After a trial: {n_iter} iterations of each chain, which take about {n_iter / rate:.2g} s.")
     return n_iter
 
 
 def _time_chain(model: BayesianRegressor, rows: Rows, n_iter: int) -> float:
-    trial = clone(model).set_params(n_iter=n_iter, n_draws=1, n_chains=1, n_jobs=1)
+    trial = clone(model).set_params(n_iter=n_iter, n_draws=1, n_chains=1, n_jobs=1, verbose=0)
     began = monotonic()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

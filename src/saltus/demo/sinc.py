@@ -37,11 +37,11 @@ def run(picture: Path, *, n_iter: int, n_chains: int, seed: int, out: TextIO) ->
         flush=True,
     )
     model = BayesianRegressor(
-        "gaussian", metric="learned", n_iter=n_iter, n_chains=n_chains, n_jobs=-1, random_state=seed, verbose=1
+        n_iter=n_iter, n_draws=250, n_chains=n_chains, n_jobs=-1, random_state=seed, verbose=1
     ).fit(X, y)
     X_new, y_new = make_sinc(N_NEW, seed + 1)
     low, high = model.predict_interval(X_new, 0.9)
-    widths = np.subtract(*model.predict_interval([[np.mean(GAP)], [-1.0]], 0.9)[::-1])
+    widths = np.subtract(*model.predict_interval(np.array([[sum(GAP) / 2], [-1.0]]), 0.9)[::-1])
     print(f"\n{model.summary()}\n", file=out)
     inside = np.mean((low <= y_new) & (y_new <= high))
     print(f"90 % intervals hold {percent(float(inside))} of {N_NEW} new rows.", file=out)
