@@ -169,6 +169,13 @@ def test_numbers_that_may_stand_for_missing_ones_are_pointed_out(tmp_path):
     assert "7 of 40 rows were dropped, as a value is missing: a (7)." in out
 
 
+def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
+    data = write_rows(tmp_path / "t.csv", [[i, i**2 % 7, i % 5] for i in range(40)], ["run id", "a", "y"])
+    _, out, _ = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
+    assert "run id counts the rows. If it means nothing: --drop 'run id'." in out
+    assert "a counts" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -184,6 +184,19 @@ def test_columns_without_a_name_are_kept_apart(tmp_path):
     assert table.rows == [["0", "5"], ["1", "6"]]
 
 
+def test_names_that_pandas_made_up_are_no_names(tmp_path):
+    table = table_of(tmp_path, "Unnamed: 0,a\n0,5\n1,6\n")
+    assert (table.header, list(table.columns)) == (["", "a"], ["a"])
+    assert "Unnamed: 0" in table_of(tmp_path, "Unnamed: 0,a\n0,5\n", wanted=["Unnamed: 0"]).columns
+
+
+def test_the_index_of_a_frame_is_no_column(tmp_path, frame):
+    frame.set_index([[5, 3, 4]]).to_parquet(tmp_path / "table.parquet")
+    table = read_table(tmp_path / "table.parquet", keep_rows=True)
+    assert list(table.columns) == list(frame.columns)
+    assert {len(row) for row in table.rows} == {len(table.header)}
+
+
 @pytest.fixture
 def frame():
     pandas = pytest.importorskip("pandas")

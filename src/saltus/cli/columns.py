@@ -1,5 +1,6 @@
 """Which columns and rows of a table a model is made of, and what is left out and why."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -129,9 +130,11 @@ def _dropped_rows(values: dict[str, Floats], complete: Bools) -> list[str]:
 
 
 def _suspicions(values: dict[str, Floats]) -> list[str]:
-    """Point out numbers that are farther from all others than those are from each other, and look like a sign."""
+    """Point out row numbers, and numbers far from all others that look like a sign."""
     said = []
     for name, column in values.items():
+        if len(column) > SUSPICIOUS and np.all(np.diff(column) == 1):
+            said.append(f"{one_line(name)} counts the rows. If it means nothing: --drop {shlex.quote(name)}.")
         for sentinel in SENTINELS:
             n = int((column == sentinel).sum())
             others = column[np.isfinite(column) & (column != sentinel)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from saltus.document import count
 from saltus.tables.cells import ColumnReader, Grammar
-from saltus.tables.table import Table, TableError, quote
+from saltus.tables.table import Table, TableError, quote, without_false_names
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -225,6 +225,7 @@ def _check_header(source: str, header: list[str], wanted: Collection[str]) -> li
             f"{source} has no header: its first line is numbers, such as {quote(header[0])}. Write the names of the "
             f"columns above it."
         )
+    header = without_false_names(header, wanted)
     while header and not header[-1]:  # a separator at the end of the line
         header = header[:-1]
     if not any(header):

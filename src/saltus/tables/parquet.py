@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from saltus.tables.cells import NAN, ColumnReader, Grammar
-from saltus.tables.table import Column, Flaw, Table, TableError, quote
+from saltus.tables.table import Column, Flaw, Table, TableError, quote, without_false_names
 
 Values = list[tuple[str, list[Any]]]
 
@@ -54,11 +54,11 @@ def read_parquet(path: Path, grammar: Grammar, *, keep_rows: bool = False) -> Ta
         raise
     except Exception as error:  # each library has errors of its own
         raise TableError(f"{path} cannot be read as Parquet by {library}: {error}") from error
-    names = [name for name, _ in values]
-    repeated = [name for j, name in enumerate(names) if name in names[:j]]
+    names = without_false_names(name for name, _ in values)
+    repeated = [name for j, name in enumerate(names) if name and name in names[:j]]
     if repeated:
         raise TableError(f"{path} has two columns named {quote(repeated[0])}. Rename one.")
-    columns = {name: make_column(cells, grammar) for name, cells in values}
+    columns = {name: make_column(cells, grammar) for name, (_, cells) in zip(names, values, strict=True) if name}
     n_rows = len(values[0][1]) if values else 0
     if not n_rows:
         raise TableError(f"{path} has no rows.")

@@ -1,5 +1,7 @@
 """What was read of a file: columns, and what is wrong with some."""
 
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -9,6 +11,9 @@ from saltus._typing import Floats
 from saltus.document import count, join_names, one_line
 
 LONGEST_QUOTE = 40
+
+# What pandas calls a column without a name, such as its row numbers.
+NAMELESS = re.compile(r"Unnamed: \d+|__index_level_\d+__")
 
 
 class TableError(ValueError):
@@ -122,6 +127,11 @@ class Table:
         if "," in flaw.text and self.decimal == ".":
             return "If decimals come after the comma, say so: --decimal , - if thousands do, write them without."
         return "Write numbers as 1234.5 or 1.2345e3, without other signs."
+
+
+def without_false_names(names: Iterable[str], wanted: Collection[str] = ()) -> list[str]:
+    """Take away names that were made up for columns without one, unless they are looked for."""
+    return ["" if NAMELESS.fullmatch(name) and name not in wanted else name for name in names]
 
 
 def quote(text: str) -> str:
