@@ -185,6 +185,7 @@ def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
         (["--target", "constant"], "'constant' is 7 in every row: there is nothing to predict"),
         (["--target", "lift", "--target", "lift"], "--target 'lift' is given twice"),
         (["--target", "lift", "--input", "lift"], "'lift' is the target, and cannot be an input"),
+        (["--target", "lift", "--input", "load", "--drop", "load"], "'load' is given with both --input and --drop"),
         (["--target", "lift", "--input", "run"], "'run' is not a column of numbers"),
         (["--target", "lift", "--drop", "laod"], "no column 'laod'. Did you mean 'load'?"),
         (["--target", "lift", "--input", "constant"], "has no column to predict lift from. constant: 7 in every row."),

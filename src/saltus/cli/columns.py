@@ -103,9 +103,11 @@ def _check_names(table: Table, targets: Sequence[str], inputs: Sequence[str], wi
         repeated = [name for j, name in enumerate(names) if name in names[:j]]
         if repeated:
             raise TableError(f"{option} {quote(repeated[0])} is given twice.")
-    both = [name for name in (*inputs, *without) if name in targets]
-    if both:
-        raise TableError(f"{quote(both[0])} is the target, and cannot be an input as well.")
+    for name in inputs:
+        if name in targets:
+            raise TableError(f"{quote(name)} is the target, and cannot be an input as well.")
+        if name in without:
+            raise TableError(f"{quote(name)} is given with both --input and --drop.")
 
 
 def _refuse(table: Table, name: str) -> str | None:
