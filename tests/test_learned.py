@@ -114,7 +114,7 @@ def test_max_time_ends_a_fit_with_a_model():
 
 def test_a_chain_far_behind_starts_again(monkeypatch):
     X, y = make_friedman1(150, n_features=5, noise=0.5, random_state=0)
-    monkeypatch.setattr("saltus.engine.anneal.ITERATIONS_A_ROUND", 500)
+    monkeypatch.setattr("saltus.engine.rounds.ITERATIONS_A_ROUND", 500)
     monkeypatch.setattr("saltus.engine.anneal.BEHIND", 0.0)
     model = AnnealedRegressor(patience=3, random_state=0, n_chains=3).fit(X, y)
     assert model.score(X, y) > 0.9

@@ -322,13 +322,14 @@ def test_a_fit_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
+def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("saltus.progress.SECONDS_BETWEEN_REPORTS", 0.0)
     path = tmp_path / "run.ckpt"
     model = BayesianRegressor(n_iter=60_000, n_warmup=10_000, n_draws=70, n_chains=2, random_state=0)
     whole = model.fit(*data).chains_
     told = []
     with pytest.warns(EarlyEndWarning):
-        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda _: told.append(0) or len(told) == 12)
+        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda _: told.append(0) or len(told) == 40)
     assert same(model.fit(*data, resume=path).chains_, whole)
     with pytest.raises(FileError, match="other data or other options"):
         model.set_params(ridge_shape=1.5).fit(*data, resume=path)

@@ -295,7 +295,7 @@ def test_the_code_makes_the_model_again(options):
     rng = np.random.default_rng(2)
     X = rng.uniform(size=(40, 2))
     y = np.sin(6 * X[:, 0])
-    model = AnnealedRegressor(**options, n_iter=100, n_chains=1, random_state=np.int64(4)).fit(X, y)
+    model = AnnealedRegressor(**options, n_iter=1000, n_chains=1, random_state=np.int64(4)).fit(X, y)
     assert model.n_bases_ > 0
     namespace = {"X": X, "y": y}
     exec(recipe_code(model), namespace)

@@ -135,7 +135,7 @@ def test_interval_of_size_holds_its_share():
 
 
 def test_inclusion_probabilities_are_told(bayesian):
-    assert "Surely in the basis functions: angle." in said(bayesian, "Inputs")
+    assert "Surely in the basis functions: angle" in said(bayesian, "Inputs")
     assert [name for name, _ in section(bayesian, "Inputs").tables[0].columns] == ["input", "probability", "relevance"]
 
 

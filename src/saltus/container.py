@@ -75,8 +75,8 @@ def unpack(kind: str, file: BinaryIO, build: Callable[[Decoder, Mapping[str, Any
     except Exception as error:  # there is no end to what hostile bytes make zipfile, json or NumPy raise
         said = str(error) if type(error) in (ValueError, TypeError) else f"{type(error).__name__}: {error}"
         raise FileError(
-            f"is damaged, or is no {kind.removeprefix('saltus ')} file: {_printable(said)}. Save it again, or get "
-            f"another copy of it."
+            f"is damaged, or is no {kind.removeprefix('saltus ')} file: {_printable(said)}. Save the "
+            f"{kind.removeprefix('saltus ')} again, or get another copy of its file."
         ) from error
 
 

@@ -73,7 +73,7 @@ SHAPES: dict[type, dict[str, str]] = {
     PosteriorChain: {},
     Predictive: {},
     Radial: {},
-    SavedChain: {},
+    SavedChain: {"centers": "kv", "relevance": "q"},
     SavedRecord: {
         "best_centers": "mv",
         "best_k": "i",
@@ -220,6 +220,8 @@ def _sizes(part: Any) -> Iterator[tuple[str, int]]:
         yield from SIZES[kind](part).items()
     for name, letters in (_fitted_shapes(part) if kind in FITTED else SHAPES[kind]).items():
         value = getattr(part, name)
+        if value is None:
+            continue
         shape = (len(value),) if isinstance(value, tuple) else np.shape(value)
         if len(shape) != len(letters):
             raise ValueError(f"{kind.__name__}.{name} should have {len(letters)} axes and has the shape {shape}")

@@ -36,8 +36,9 @@ def covered_share(seed, d, c, n_new=20):
         tuning=Tuning(0.15, 0.2, True),
         prior=geweke.PRIOR,
         start=None,
+        relative_ridge=False,
     )
-    (chain,) = sample_posterior(np.random.SeedSequence(seed).spawn(1), design, settings)
+    (chain,), _ = sample_posterior(np.random.SeedSequence(seed).spawn(1), design, settings)
     outputs = OutputScale(np.zeros(c), np.ones(c))
     predictive = Predictive(features, outputs, tuple(chain.draws), geweke.N_ROWS + geweke.PRIOR.v0)
     ((_, mixture),) = predictive.mixtures(new)

@@ -71,7 +71,7 @@ def anneal(
 def shares_memory() -> bool:
     """Say whether chains run in this process."""
     backend, _ = get_active_backend(prefer="threads")
-    return bool(backend.supports_sharedmem)
+    return bool(getattr(backend, "supports_sharedmem", False))
 
 
 def _restart_if_behind(chain: Chain, best: float, design: Design) -> Chain:
