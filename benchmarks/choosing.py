@@ -1,7 +1,8 @@
 """Which criterion, which basis, which metric, which estimator? ``python -m benchmarks.choosing``.
 
 Small data sets whose truth is known. Errors are root mean squared errors to the truth, as ratios to the first line of
-each table on the same data: the median over seeds, and the worst; k and CPU seconds are medians.
+each table on the same data: the median over seeds, and the worst; k and CPU seconds are medians. The last table has the
+errors themselves, on data where there is nothing to find.
 """
 
 import argparse
@@ -13,10 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
 from saltus import AnnealedRegressor, BayesianRegressor
 from saltus.datasets import make_robot_arm, robot_arm_position
+from saltus.demo import PAPER_PRIORS
 
 N_NEW = 1000
 
@@ -83,8 +86,8 @@ TABLES: dict[str, dict[str, Callable[[], AnnealedRegressor | BayesianRegressor]]
     "estimators": {
         "annealed": AnnealedRegressor,
         "annealed, combine=best": lambda: AnnealedRegressor(combine="best"),
-        "bayes": lambda: BayesianRegressor(n_iter=40_000),
-        "bayes, gaussian, learned": lambda: BayesianRegressor("gaussian", metric="learned", n_iter=40_000),
+        "bayes": BayesianRegressor,
+        "bayes, the papers' priors": lambda: BayesianRegressor(**PAPER_PRIORS),
     },
 }
 
@@ -92,7 +95,7 @@ TABLES: dict[str, dict[str, Callable[[], AnnealedRegressor | BayesianRegressor]]
 def size(model) -> float:
     if isinstance(model, BayesianRegressor):
         return sum(k * share for k, share in model.posterior_k_.items())
-    return model.n_bases_
+    return getattr(model, "n_bases_", 0)
 
 
 def measure(model, task: Task) -> tuple[float, float, float]:
@@ -118,10 +121,31 @@ def print_table(title: str, makers, seeds: int) -> None:
         print(f"| {label} | " + " | ".join(cells) + " |", flush=True)
 
 
+def print_little_to_find(seeds: int) -> None:
+    """Fit a line with noise, where every basis function is a false alarm, with more and more rows."""
+    print(f"\n| rows, {seeds} seeds | criterion | fits with k > 0 | error | worst | error of the line |")
+    print("|---" * 6 + "|")
+    for n_rows in (50, 100, 300, 1000):
+        make_task = from_function(lambda X: X[:, 0] - X[:, 1], n_rows, 3, 0.5)
+        for criterion in ("aicc", "bic", "ebic"):
+            found = []
+            for seed in range(seeds):
+                task = make_task(seed)
+                model = AnnealedRegressor(criterion=criterion, n_iter=5000, random_state=seed)
+                line, _, _ = measure(LinearRegression(), task)
+                found.append((*measure(model, task)[:2], line))
+            errors, sizes, lines = np.array(found).T
+            print(
+                f"| {n_rows} | {criterion} | {np.sum(sizes > 0)} | {np.median(errors):.3f} | {errors.max():.2f} "
+                f"| {np.median(lines):.3f} |",
+                flush=True,
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--tables", nargs="+", choices=[*TABLES, "line"], default=[*TABLES, "line"])
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     task = robot_arm(0)
@@ -130,7 +154,10 @@ def main() -> None:
         BayesianRegressor(basis, metric="learned", n_iter=10).fit(task.X, task.Y)
     with threadpool_limits(1):
         for title in options.tables:
-            print_table(title, TABLES[title], options.seeds)
+            if title == "line":
+                print_little_to_find(options.seeds)
+            else:
+                print_table(title, TABLES[title], options.seeds)
 
 
 if __name__ == "__main__":

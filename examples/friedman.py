@@ -28,14 +28,12 @@ TRUTH = {
 
 
 def draw_relevances(ax, model, X, y) -> None:
-    """Draw what each input does in the basis functions and in the linear term."""
+    """Draw what each input does in the basis functions or, where it has no part in them, in the linear term."""
     names = [f"x{j}" for j in range(X.shape[1])]
     at = np.arange(len(names))
-    linear = np.abs(model.linear_coef_) * X.std(axis=0) / y.std()
-    ax.barh(at - 0.2, model.relevance_, height=0.38, color="C0", label="relevance in the basis functions")
-    ax.barh(at + 0.2, linear, height=0.38, color="C1", label="size of the linear effect")
-    for j in np.flatnonzero(model.relevance_ == 0):
-        ax.text(0.012, j - 0.2, "off", va="center", color="C0", fontsize="x-small")
+    linear = np.where(model.relevance_ > 0, 0.0, np.abs(model.linear_coef_) * X.std(axis=0) / y.std())
+    ax.barh(at, model.relevance_, height=0.6, color="C0", label="relevance in the basis functions")
+    ax.barh(at, linear, height=0.6, color="C1", label="linear effect of those not in them")
     ax.set_yticks(at, names)
     ax.invert_yaxis()
     ax.set_title("What each input does", loc="left", fontsize="medium")

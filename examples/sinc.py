@@ -29,7 +29,7 @@ def make_data(rng, n_rows):
 
 def draw_fit(ax, model, X, y) -> None:
     """Draw the mean and two bands, on a range that is wider than that of the data."""
-    grid = np.linspace(-3.6, 3.6, 400)
+    grid = np.linspace(-3.5, 3.5, 200)
     for coverage, alpha in ((0.9, 0.18), (0.5, 0.3)):
         low, high = model.predict_interval(grid[:, None], coverage)
         ax.fill_between(grid, low, high, color="C0", alpha=alpha, lw=0, label=f"{100 * coverage:.0f} % of new y")
@@ -56,14 +56,14 @@ def draw_calibration(ax, model, X, y) -> float:
     return inside[-1]
 
 
-def main(path: Path, n_iter: int = 100_000) -> None:
+def main(path: Path, n_iter: int = 400_000) -> None:
     """Fit, draw the bands, and count new rows inside them."""
     plt.style.use("tableau-colorblind10")
     rng = np.random.default_rng(0)
     X, y = make_data(rng, 120)
     outside = (X[:, 0] < GAP[0]) | (X[:, 0] > GAP[1])
     X, y = X[outside], y[outside]
-    model = BayesianRegressor("gaussian", metric="learned", n_iter=n_iter, n_jobs=-1, random_state=0).fit(X, y)
+    model = BayesianRegressor(n_iter=n_iter, n_draws=250, n_jobs=-1, random_state=0).fit(X, y)
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4), width_ratios=(2, 1), layout="constrained")
     draw_fit(left, model, X, y)
