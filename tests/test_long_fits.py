@@ -274,7 +274,7 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(80, 2))
 y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(80)
 kind, n_kills, checkpoint, outcome = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-options = {"n_iter": 800_000, "n_chains": 2} if kind == "given" else {"n_chains": 2}
+options = {"n_iter": 2_000_000, "n_chains": 2} if kind == "given" else {"patience": 6, "n_chains": 2}
 model = AnnealedRegressor(random_state=0, **options)
 AnnealedRegressor(n_iter=100).fit(X, y)  # compiles, or loads what was compiled
 random.seed(1)
@@ -289,7 +289,7 @@ while True:
         finally:
             os._exit(0)
     if killed < n_kills:
-        time.sleep(random.uniform(0.02, 0.12))
+        time.sleep(random.uniform(0.02, 0.1))
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if not os.WIFSIGNALED(status):
