@@ -16,7 +16,7 @@ exclude_patterns = [] if Path(__file__).with_name("compare.md").exists() else ["
 suppress_warnings = ["toc.excluded"]
 
 myst_heading_anchors = 3
-smartquotes = False
+smartquotes_action = "De"  # dashes; quotes in docstrings are code
 
 autodoc_typehints = "none"  # docstrings have them, in words
 autodoc_member_order = "bysource"
@@ -25,6 +25,7 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 88
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "saltus"
