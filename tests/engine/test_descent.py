@@ -1,5 +1,7 @@
 """The gradient is the derivative, and going downhill never loses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -116,7 +118,7 @@ def test_dependent_centres_are_left_out(problem):
     twice = np.vstack([centers, centers[:2]])
     relevance = np.full(3, 0.8)
     assert landscape.value(twice, relevance) == -np.inf
-    assert len(landscape.independent(twice, relevance).centers) == 4
+    assert len(replace(landscape, faintest=0.0).independent(twice, relevance).centers) == 4
     far = landscape.independent(centers, np.full(3, 100.0))
     assert len(far.centers) < 4
 

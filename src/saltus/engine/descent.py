@@ -82,6 +82,7 @@ class Landscape:
     n_total: float
     rss_floor: Floats  # (c,)
     penalty: Floats  # (k_max + 1, q + 1) or (k_max + 1, 1)
+    faintest: float = 0.0  # the smallest squared length of a basis function
 
     @classmethod
     def of(cls, design: Design, rng: np.random.Generator | None = None) -> Self:
@@ -110,6 +111,7 @@ class Landscape:
             n_total=target.n_total,
             rss_floor=target.rss_floor / scale,
             penalty=target.penalty,
+            faintest=target.faintest / scale * (1 + ROUNDING**0.5),  # so that the chain takes what is found
         )
 
     @property
@@ -131,6 +133,7 @@ class Landscape:
             rss_floor=self.rss_floor,
             penalty=float(self.penalty[k, on.sum() if self.learns_metric else 0]),
             learns_metric=self.learns_metric,
+            faintest=self.faintest,
         )
 
     def look(self, centers: Floats, relevance: Floats) -> tuple[Search, Work]:
@@ -224,7 +227,8 @@ class Landscape:
         R, order = qr(Phi, overwrite_a=True, mode="r", pivoting=True, check_finite=False)
         n_most = min(R.shape)
         new = np.abs(np.diag(R)[:n_most])
-        kept = order[:n_most][new > 2 * (DEPENDENT * np.sqrt(work.lengths)[order[:n_most]] + SHORTEST)]
+        lengths = work.lengths[order[:n_most]]
+        kept = order[:n_most][(new > 2 * (DEPENDENT * np.sqrt(lengths) + SHORTEST)) & (lengths >= self.faintest)]
         return self.place(centers[np.sort(kept)], relevance)
 
     def prune(self, start: Place, go_on: Callable[[], bool] = lambda: True) -> Place:

@@ -22,9 +22,12 @@ LAST_DIGIT = np.finfo(np.float64).eps
 # A feature that varies less than this, relative to its size, is constant.
 CONSTANT = 8 * np.finfo(np.float64).eps
 
-# A basis function that fades is refused where its squared norm over the rows is below this: no row is within three of
-# its widths, so that the data cannot say what it does at its centre, and least squares would say anything.
-FAINTEST = 1e-4
+# A basis function that fades is refused where the sum of its squares over the rows is below this. Where its width is
+# given: no row is within three of its widths, so that the data cannot say what it does at its centre, and least squares
+# would say anything. Where its width is learned: it sees fewer rows than so many, and one as narrow as a row has so
+# many places to sit that it finds noise to explain. On a line with noise, 1 000 rows and 3 inputs, the worst of three
+# errors to the truth is 1.4 with the first, 0.10 with the second; on the Bumps of Donoho and Johnstone 101, and 5.3.
+FAINTEST, FEWEST_ROWS = 1e-4, 3.0
 
 # Squares and cubes of distances within these bounds neither overflow nor vanish.
 SMALLEST_DISTANCE, LARGEST_DISTANCE = 1e-50, 1e50
@@ -208,7 +211,8 @@ def make_design(
         penalty=np.ascontiguousarray(penalty),
         rss_floor=np.maximum(rss_floor, np.finfo(np.float64).tiny),
         linear=make_factor(fixed.Q, Y_padded, fixed.Q.shape[1]) if learns_metric else no_factor(),
-        faintest=FAINTEST if rescale and basis.fades else 0.0,  # a ridge holds them down itself
+        # A ridge holds them down itself.
+        faintest=(FEWEST_ROWS if learns_metric else FAINTEST) if rescale and basis.fades else 0.0,
     )
     return Design(target, box, basis, metric_scale, fixed, outputs, Y_padded)
 

@@ -43,6 +43,7 @@ class Surface(NamedTuple):
     rss_floor: Floats  # (c,)
     penalty: float
     learns_metric: bool
+    faintest: float  # the smallest squared length of a basis function
 
 
 class Work(NamedTuple):
@@ -282,7 +283,8 @@ def look(surface: Surface, x: Floats, work: Work, gradient: Floats) -> float:
     unpack(surface, x, work)
     factor_columns(surface, work)
     for j in range(k):
-        if not abs(work.R[j, j]) > DEPENDENT * np.sqrt(work.lengths[j]) + SHORTEST:
+        new = abs(work.R[j, j])
+        if work.lengths[j] < surface.faintest or not new > DEPENDENT * np.sqrt(work.lengths[j]) + SHORTEST:
             return -np.inf
     value = -surface.penalty
     for i in range(work.rss.size):

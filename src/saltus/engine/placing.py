@@ -63,9 +63,9 @@ def starting_centers(rng: np.random.Generator, design: Design, *, many: bool) ->
 
 
 def starting_relevance(design: Design) -> Floats:
-    """Choose relevances (q,) such that the distance between two rows is 2 or so, whatever the number of inputs."""
+    """Choose relevances (q,) such that the distance between two rows is 1.4 or so, whatever the number of inputs."""
     q = len(design.target.to_metric)
-    return np.full(q, 1.5 / np.sqrt(q)) if design.learns_metric else np.ones(q)
+    return np.full(q, 1.0 / np.sqrt(q)) if design.learns_metric else np.ones(q)
 
 
 def cost_of_a_basis(design: Design, k: int, relevance: Floats) -> float:
