@@ -389,7 +389,8 @@ def test_ctrl_c_ends_a_long_fit_which_is_then_told_and_written(folder, tmp_path)
     ours, theirs = os.openpty()  # the line of progress is live on a terminal only
     command = [sys.executable, "-m", "saltus", "fit", folder / "wing.csv", "--target", "lift", "-o"]
     command = [*command, tmp_path / "m.saltus", "--iterations", "1000000000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # even if this process does not
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True, **heard) as process:
         try:
             while b"k = " not in os.read(ours, 1000):
                 assert process.poll() is None

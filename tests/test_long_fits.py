@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -38,10 +39,21 @@ def same(one, other):
     return one == other
 
 
+@contextmanager
 def run_script(script, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    """Run a script that hears Ctrl-C even if this process was told not to; leave nothing behind."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 # --- Ctrl-C
