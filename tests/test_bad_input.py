@@ -203,6 +203,7 @@ def test_no_chain_starts_where_the_penalty_is_infinite(criterion, seed):
     chain = model.result_.chains[0]
     assert np.isfinite(model.log_posterior_)
     assert np.isfinite(chain.trace.log_posterior).all()
+    assert sum(move.accepted for move in chain.moves.values()) > 0 or model.n_bases_ == 0
 
 
 def test_weights_that_add_up_to_little_leave_room_for_little(data):
