@@ -26,6 +26,3 @@ class Basis(Protocol):
 
     def profile(self, r_squared: Floats) -> Floats:
         """Evaluate the function of the squared distance, in NumPy, for prediction."""
-
-    def slope(self, r_squared: Floats) -> Floats:
-        """Evaluate the derivative of the profile with respect to the squared distance, for gradients."""

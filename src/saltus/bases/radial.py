@@ -27,15 +27,6 @@ _PROFILES: dict[str, Callable[[Floats], Floats]] = {
     "multiquadric": lambda s: np.sqrt(1.0 + s),
     "inverse_multiquadric": lambda s: 1.0 / np.sqrt(1.0 + s),
 }
-# Their derivatives with respect to s; at 0, where r and r^2 ln r have none, 0.
-_SLOPES: dict[str, Callable[[Floats], Floats]] = {
-    "linear": lambda s: np.where(s > 0, 0.5 / np.sqrt(np.where(s > 0, s, 1.0)), 0.0),
-    "cubic": lambda s: 1.5 * np.sqrt(s),
-    "thin_plate": lambda s: np.where(s > 0, 0.5 * (np.log(np.where(s > 0, s, 1.0)) + 1.0), 0.0),
-    "gaussian": lambda s: -0.5 * np.exp(-0.5 * s),
-    "multiquadric": lambda s: 0.5 / np.sqrt(1.0 + s),
-    "inverse_multiquadric": lambda s: -0.5 * (1.0 + s) ** -1.5,
-}
 _DEGREES = {"linear": 1.0, "cubic": 3.0}
 
 
@@ -86,10 +77,6 @@ class Radial:
     def profile(self, r_squared: Floats) -> Floats:
         """Evaluate phi at distances given by their squares."""
         return _PROFILES[self.name](r_squared)
-
-    def slope(self, r_squared: Floats) -> Floats:
-        """Evaluate the derivative of phi with respect to the square of the distance."""
-        return _SLOPES[self.name](r_squared)
 
 
 # 2^-n, and ln 2 in two parts whose products with a small integer are exact.
