@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from tests.commands import QUICK_FIT, run, wing, write_rows
+
 
 @pytest.fixture
 def rng():
@@ -13,3 +15,21 @@ def bumps(rng):
     X = rng.uniform(-2, 3, size=(80, 2))
     Y = np.stack([np.sin(2 * X[:, 0]) + X[:, 1], np.abs(X[:, 0] - X[:, 1])], axis=1)
     return X, Y + 0.1 * rng.standard_normal(Y.shape)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A folder with a table, a model and a report of it, a Bayesian model, and what was said of them."""
+    folder = tmp_path_factory.mktemp("session")
+    data = write_rows(folder / "wing.csv", wing())
+    arguments = ["--target", "lift", "--drop", "drag", "-o", folder / "wing.saltus", "--report", folder / "wing.html"]
+    code, out, err = run("fit", data, *arguments, *QUICK_FIT)
+    assert code == 0, err
+    (folder / "out.txt").write_text(out)
+    (folder / "err.txt").write_text(err)
+    arguments = ["--bayes", "--target", "drag", "--target", "lift", "--test-size", "0", "-o", folder / "bayes.saltus"]
+    code, out, err = run("fit", data, *arguments, *QUICK_FIT)
+    assert code == 0, err
+    (folder / "bayes_out.txt").write_text(out)
+    (folder / "bayes_err.txt").write_text(err)
+    return folder

@@ -1,0 +1,213 @@
+"""How commands behave: help, exit codes, errors, and files that are never lost."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import saltus
+from saltus import AnnealedRegressor, BayesianRegressor
+from saltus.bases import RADIAL_NAMES
+from saltus.cli import COMMANDS, build_parser, fit, main
+from saltus.criteria import CRITERIA
+from saltus.metrics import METRICS
+from tests.commands import QUICK_FIT, run, wing, write_rows
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "wing.csv", "--target", "lift", "-o", "taken"],
+        ["fit", "wing.csv", "--target", "lift", "-o", "free", "--report", "taken"],
+        ["predict", "wing.saltus", "wing.csv", "-o", "taken"],
+        ["report", "wing.saltus", "wing.csv", "-o", "taken"],
+        ["export", "wing.saltus", "--onnx", "taken"],
+        ["demo", "-o", "taken"],
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_nothing_is_overwritten_and_that_is_known_before_the_work_begins(folder, tmp_path, monkeypatch, arguments):
+    def never(*_, **__):
+        raise AssertionError("the work began")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("saltus.files.load", never)
+    monkeypatch.setattr("saltus.tables.read_table", never)
+    monkeypatch.setattr(AnnealedRegressor, "fit", never)
+    (tmp_path / "taken").write_text("precious")
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert "taken exists. Give another name with -o, or replace it with --force." in err
+    assert (tmp_path / "taken").read_text() == "precious"
+
+
+def test_force_replaces_the_output_and_never_the_input(folder, tmp_path):
+    data = write_rows(tmp_path / "t.csv", wing())
+    before = data.read_bytes()
+    code, _, err = run("predict", folder / "wing.saltus", data, "-o", data, "--force")
+    assert code == 2
+    assert "is to be read, and cannot be written as well" in err
+    assert data.read_bytes() == before
+    (tmp_path / "out.csv").write_text("old")
+    assert run("predict", folder / "wing.saltus", data, "-o", tmp_path / "out.csv", "--force")[0] == 0
+    assert (tmp_path / "out.csv").read_text().startswith("lift\n")
+
+
+def test_a_file_that_appears_during_the_fit_stays(folder, tmp_path, monkeypatch):
+    model = tmp_path / "m.saltus"
+    real_fit = AnnealedRegressor.fit
+
+    def slow_fit(self, X, y):
+        model.write_text("precious")
+        return real_fit(self, X, y)
+
+    monkeypatch.setattr(AnnealedRegressor, "fit", slow_fit)
+    code, out, err = run("fit", folder / "wing.csv", "--target", "lift", "-o", model, *QUICK_FIT)
+    assert code == 0
+    assert "was written by someone else meanwhile, and stays" in err
+    assert model.read_text() == "precious"
+    assert "m-2.saltus" in out
+    saltus.load(tmp_path / "m-2.saltus")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGINT cannot be sent to one process on Windows")
+def test_ctrl_c_ends_a_long_fit_which_is_then_told_and_written(folder, tmp_path):
+    ours, theirs = os.openpty()  # the line of progress is live on a terminal only
+    command = [sys.executable, "-m", "saltus", "fit", folder / "wing.csv", "--target", "lift", "-o"]
+    command = [*command, tmp_path / "m.saltus", "--iterations", "1000000000"]
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # even if this process does not
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True, **heard) as process:
+        try:
+            while b"k = " not in os.read(ours, 1000):
+                assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    err = os.read(ours, 10000).decode()
+    assert "Interrupted: the model is made of what there was by then" in err
+    assert "Traceback" not in err
+    assert "The model, fitted to 46 rows" in out
+    assert saltus.load(tmp_path / "m.saltus").result_.status.startswith("Interrupted")
+
+
+def test_an_interrupt_before_there_is_a_model_is_a_sentence(folder, tmp_path, monkeypatch):
+    def interrupted_fit(self, X, y):
+        raise KeyboardInterrupt("There is nothing yet.")
+
+    monkeypatch.setattr(AnnealedRegressor, "fit", interrupted_fit)
+    code, _, err = run("fit", folder / "wing.csv", "--target", "lift", "-o", tmp_path / "m.saltus")
+    assert code == 130
+    assert err.endswith("\nsaltus: interrupted. There is nothing yet.\n")
+    assert not (tmp_path / "m.saltus").exists()
+
+
+def test_an_unexpected_failure_is_a_sentence_unless_debugged(folder, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr("saltus.files.load", fail)
+    code, _, err = run("inspect", folder / "wing.saltus")
+    assert code == 1
+    assert err == "saltus: unexpected failure: RuntimeError: out of luck. With --debug it shows where.\n"
+    code, _, err = run("inspect", folder / "wing.saltus", "--debug")
+    assert code == 1
+    assert "Traceback" in err
+
+
+def test_a_damaged_or_absent_model_is_named(folder, tmp_path):
+    code, _, err = run("inspect", tmp_path / "no.saltus")
+    assert (code, err) == (2, f"saltus: No such file or directory: {tmp_path / 'no.saltus'}\n")
+    code, _, err = run("inspect", folder / "wing.csv")
+    assert code == 2
+    assert "no model file" in err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    script = (
+        "import argparse, sys\n"
+        "from saltus.cli.console import run_command\n"
+        "sys.stdin.read()\n"
+        "sys.exit(run_command(lambda options: print('y' * 10**6), argparse.Namespace(debug=False)))\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", script], **pipes) as process:
+        process.stdout.close()
+        process.stdin.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def test_the_choices_are_those_of_the_library():
+    assert set(fit.BASES) == set(RADIAL_NAMES)
+    assert set(fit.METRICS) == set(METRICS)
+    assert set(fit.CRITERIA) == set(CRITERIA)
+
+
+def test_help_tells_the_defaults_of_the_library(capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    annealed, bayesian = AnnealedRegressor(), BayesianRegressor()
+    assert annealed.basis == bayesian.basis
+    assert annealed.metric == bayesian.metric
+    for default in (annealed.basis, annealed.metric, f"{annealed.criterion}; none with --bayes"):
+        assert f"(default: {default})" in text
+    assert f"default: {annealed.n_chains}, or {bayesian.n_chains} with --bayes" in text
+    assert f"or {bayesian.n_iter} with --bayes)" in text
+
+
+def test_every_command_has_help_with_an_example_that_parses(capsys):
+    for command in COMMANDS:
+        name = command.__name__.rpartition(".")[2]
+        with pytest.raises(SystemExit) as exit_:
+            main([name, "--help"])
+        assert exit_.value.code == 0
+        example = re.search(r"^example:\n +saltus (.*)$", capsys.readouterr().out, re.MULTILINE)[1]
+        assert build_parser().parse_args(shlex.split(example)).command == name
+
+
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["demo", "--iterations", "0"], ["demo", "--chains", "x"]])
+def test_bad_usage_exits_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    assert "usage: saltus" in capsys.readouterr().err
+
+
+def test_help_and_version_import_nothing_heavy():
+    script = (
+        "import sys\n"
+        "from saltus.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('numpy', 'scipy', 'numba', 'sklearn', 'matplotlib') if name in sys.modules])\n"
+    )
+    for arguments in (["--version"], ["--help"], ["fit", "--help"], ["predict", "--help"], ["demo", "--help"]):
+        done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+        assert done.stdout.endswith("[]\n")
+    assert saltus.__version__ in subprocess.run(
+        [sys.executable, "-c", script, "--version"], capture_output=True, text=True, check=True
+    ).stdout  # fmt: skip
+
+
+def test_a_report_that_cannot_be_drawn_is_named_before_the_fit(folder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(AnnealedRegressor, "fit", None)
+    arguments = ["--target", "lift", "-o", tmp_path / "m.saltus", "--report", tmp_path / "r.html"]
+    code, _, err = run("fit", folder / "wing.csv", *arguments)
+    assert code == 2
+    assert "pip install saltus[plot]" in err
+
+
+def test_the_package_says_what_it_has():
+    assert set(saltus.__all__) <= set(dir(saltus))
+    for name in saltus.__all__:
+        assert getattr(saltus, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Annealed'"):
+        saltus.Annealed  # noqa: B018
