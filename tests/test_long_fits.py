@@ -13,9 +13,9 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import saltus
-from saltus import AnnealedRegressor, BayesianRegressor, FileError
+from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileError
 from saltus.checkpoints import read_checkpoint, write_checkpoint
-from saltus.regressors.base import EarlyEndWarning, check_data
+from saltus.regressors.base import check_data
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="these signals do not exist on Windows")
 

@@ -32,6 +32,19 @@ def test_notes_hold_names_and_ranges(frame):
     np.testing.assert_allclose(notes.outputs.std, y.std(ddof=0))
 
 
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_columns_of_a_size_that_cannot_be_squared_are_named(frame, size):
+    y = pd.Series(frame["width"], name="area")
+    with pytest.raises(ValueError, match=r"^The column 'height' of X holds .* Rescale it"):
+        fitted(frame.assign(height=size), y)
+    with pytest.raises(ValueError, match=r"^The column 'area' of y holds .* Rescale it"):
+        fitted(frame, y * size)
+    with pytest.raises(ValueError, match=r"^The column 'up' of y holds .* Rescale it"):
+        fitted(frame, pd.DataFrame({"down": y, "up": y * size}))
+    with pytest.raises(ValueError, match=r"^y\[:, 1\] holds .* Rescale it"):
+        fitted(frame, np.column_stack([y, y * size]))
+
+
 def test_a_weight_of_two_is_the_row_twice(frame):
     X, y = frame.to_numpy(), frame["width"].to_numpy()
     weight = np.r_[np.zeros(5), np.full(10, 2.0), np.ones(25)]

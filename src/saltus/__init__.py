@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from saltus.engine.events import Progress
     from saltus.files import load
     from saltus.onnx_export import export_onnx
-    from saltus.regressors import AnnealedRegressor, BayesianRegressor
+    from saltus.regressors import AnnealedRegressor, BayesianRegressor, DependentFeaturesWarning, EarlyEndWarning
     from saltus.schedules import Constant, Geometric, Linear, Logarithmic
 
 __version__ = "0.1.0.dev0"
@@ -21,6 +21,8 @@ __all__ = [
     "AnnealedRegressor",
     "BayesianRegressor",
     "Constant",
+    "DependentFeaturesWarning",
+    "EarlyEndWarning",
     "FileError",
     "Geometric",
     "Linear",
@@ -35,6 +37,8 @@ __all__ = [
 _HOME = {
     "AnnealedRegressor": "saltus.regressors",
     "BayesianRegressor": "saltus.regressors",
+    "DependentFeaturesWarning": "saltus.regressors",
+    "EarlyEndWarning": "saltus.regressors",
     "FileError": "saltus.container",
     "load": "saltus.files",
     "export_onnx": "saltus.onnx_export",

@@ -22,9 +22,10 @@ from saltus.criteria import Counts
 from saltus.engine.anneal import shares_memory
 from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
 from saltus.engine.logbook import Checkpoint, Logbook, fingerprint
+from saltus.magnitude import check_magnitude, places_of
 from saltus.metrics import METRICS, check_metric_matrix
 from saltus.regressors.callbacks import CallbackSupportMixin
-from saltus.regressors.notes import ColumnNotes, DataNotes, name_inputs, name_outputs
+from saltus.regressors.notes import ColumnNotes, DataNotes, given_output_names, name_inputs, name_outputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,9 +39,6 @@ DEFAULT_K_MAX = 50
 # A metric move factors the whole design anew, which takes as long as this many steps or so.
 STEPS_BETWEEN_METRIC_MOVES = 20
 
-# Squares and products of values within these bounds can be represented.
-SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
-
 
 @dataclass(frozen=True)
 class TrainingData:
@@ -53,7 +51,17 @@ class TrainingData:
 
 
 class DependentFeaturesWarning(UserWarning):
-    """Some features were left out of the linear term, as they depend on the others."""
+    """Some features were left out of the linear term, as they depend on the others.
+
+    Attributes
+    ----------
+    features : tuple of int
+        Their numbers.
+    """
+
+    def __init__(self, message: str, features: Sequence[int] = ()) -> None:
+        super().__init__(message)
+        self.features = tuple(features)
 
 
 class EarlyEndWarning(UserWarning):
@@ -292,12 +300,12 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
             names = getattr(self, "feature_names_in_", None)
             shown = [str(names[j]) if names is not None else str(j) for j in left_out[:10]]
             more = f" and {len(left_out) - 10} more" if len(left_out) > 10 else ""
-            warnings.warn(
+            warning = DependentFeaturesWarning(
                 f"Features left out of the linear term, as they are constant or depend on those before them: "
                 f"{', '.join(shown)}{more}. Their linear_coef_ is 0.",
-                DependentFeaturesWarning,
-                stacklevel=6,
+                left_out,
             )
+            warnings.warn(warning, stacklevel=6)
 
     def _logbook(
         self,
@@ -338,13 +346,13 @@ def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weig
     present = weight > 0
     Y = np.asarray(outputs, dtype=np.float64).reshape(len(inputs), -1)
     data = TrainingData(inputs[present], Y[present], weight[present], single_output=np.ndim(outputs) == 1)
-    _check_magnitude(data.X, "X")
-    _check_magnitude(data.Y, "y")
-    input_names = name_inputs(getattr(estimator, "feature_names_in_", None), data.X.shape[1])
+    feature_names = getattr(estimator, "feature_names_in_", None)
+    check_magnitude(data.X, places_of("X", feature_names, data.X.shape[1]))
+    check_magnitude(data.Y, places_of("y", given_output_names(y, data.Y.shape[1]), data.Y.shape[1]))
     estimator.data_notes_ = DataNotes(
         n_rows=len(data.X),
         total_weight=float(data.weight.sum()),
-        inputs=ColumnNotes.of(input_names, data.X, data.weight),
+        inputs=ColumnNotes.of(name_inputs(feature_names, data.X.shape[1]), data.X, data.weight),
         outputs=ColumnNotes.of(name_outputs(y, data.Y.shape[1]), data.Y, data.weight),
     )
     return data
@@ -375,19 +383,3 @@ def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
             f"{weight.sum():.6g}."
         )
     return weight
-
-
-def _check_magnitude(values: Floats, name: str) -> None:
-    largest = np.abs(values).max(axis=0)
-    for column, size in enumerate(largest.tolist()):
-        where = f"{name}[:, {column}]" if largest.size > 1 else name
-        if size > LARGEST_VALUE:
-            raise ValueError(
-                f"{where} holds values as large as {size:.3g}, whose squares overflow. Rescale it to stay below "
-                f"{LARGEST_VALUE:g}."
-            )
-        if 0 < size < SMALLEST_VALUE:
-            raise ValueError(
-                f"{where} holds nothing larger than {size:.3g}, whose squares vanish. Rescale it to reach above "
-                f"{SMALLEST_VALUE:g}."
-            )

@@ -60,9 +60,12 @@ def name_inputs(feature_names: Iterable[str] | None, n_features: int) -> list[st
     return [f"x{j}" for j in range(n_features)] if feature_names is None else [str(name) for name in feature_names]
 
 
-def name_outputs(y: object, n_outputs: int) -> list[str]:
-    """Take the name of a series, or those of the columns of a data frame, or number the outputs."""
+def given_output_names(y: object, n_outputs: int) -> list[str] | None:
+    """Take the name of a series, or those of the columns of a data frame; None where an output has none."""
     names = list(getattr(y, "columns", [getattr(y, "name", None)]))
-    if len(names) == n_outputs and all(isinstance(name, str) and name for name in names):
-        return names
-    return ["y"] if n_outputs == 1 else [f"y{i}" for i in range(n_outputs)]
+    return names if len(names) == n_outputs and all(isinstance(name, str) and name for name in names) else None
+
+
+def name_outputs(y: object, n_outputs: int) -> list[str]:
+    """Take the names that outputs were given, or number them."""
+    return given_output_names(y, n_outputs) or (["y"] if n_outputs == 1 else [f"y{i}" for i in range(n_outputs)])
