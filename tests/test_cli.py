@@ -10,7 +10,7 @@ import pytest
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor
 from saltus.cli.matching import match_rows
-from saltus.cli.pace import LEAST_ITERATIONS
+from saltus.cli.pace import LEAST_ITERATIONS, MOST_DRAWS, draws_of
 from saltus.tables import read_table
 from tests.commands import HEADER, QUICK, QUICK_FIT, read_rows, run, wing, write_rows
 
@@ -79,8 +79,8 @@ def test_a_bayesian_fit_takes_several_targets(folder):
 
 def test_warnings_are_sentences(folder):
     err = (folder / "bayes_err.txt").read_text()
-    assert re.search(r"^Warning: Few effective draws of .* Raise n_draws", err, re.MULTILINE)
-    assert "Here, --iterations is n_iter, now 100;" in err
+    assert "\nWarning: The chains have not converged, see Convergence below. A longer fit may help: --iter" in err
+    assert err.count("Warning") == 1
     assert "ConvergenceWarning" not in err
     assert ".py:" not in err
 
@@ -94,7 +94,8 @@ def test_inputs_can_be_chosen(folder, tmp_path):
 
 
 def test_inputs_that_depend_on_others_are_named(tmp_path):
-    data = write_rows(tmp_path / "t.csv", [[x, 2 * x, x**2] for x in range(30)], ["a", "twice", "y"])
+    rows = [[x, 2 * x, x**2 % 7, x**2 % 7] for x in range(30)]  # y is exact: the coefficient of a is 0
+    data = write_rows(tmp_path / "t.csv", rows, ["a", "twice", "b", "y"])
     _, _, err = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
     assert "Warning: Not in the linear term, as they depend on other inputs: twice." in err
 
@@ -127,7 +128,8 @@ def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
         (["--target", "lift", "--input", "run"], "'run' is not a column of numbers"),
         (["--target", "lift", "--drop", "laod"], "no column 'laod'. Did you mean 'load'?"),
         (["--target", "lift", "--input", "constant"], "has no column to predict lift from. constant: 7 in every row."),
-        (["--target", "lift", "--input", "rarely"], "to 1 input needs at least 5 complete rows; there are 1"),
+        (["--target", "lift", "--input", "rarely"], "1 input needs at least 5 complete rows; there are 1, and 1 held"),
+        (["--target", "lift", "--test-size", "0.95"], "there are 3, and 55 held out. Lower --test-size. Choose fewer"),
         (["--target", "lift", "--bayes", "--criterion", "aic"], "--bayes averages over all sizes"),
         (["--target", "lift", "--report", "no/report.html"], "there is no folder"),
         (["--target", "lift", "-o", "x.html", "--report", "x.html"], "cannot both go to x.html"),
@@ -142,11 +144,28 @@ def test_what_cannot_be_fitted_is_named(folder, tmp_path, monkeypatch, arguments
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[1, 2]], "t.csv has 1 complete row, and a fit needs more.\n"),
+        ([[1, 2], [3, 4], [2, 2]], "there are 2, and 1 held out. Get more rows.\n"),
+        ([[x * 1e200, x] for x in range(9)], "The column 'a' of t.csv holds values as large as 8e+200, whose squares"),
+        ([[x, x * 1e-200] for x in range(9)], "The column 'y' of t.csv holds nothing larger than 8e-200, whose squ"),
+    ],
+)
+def test_rows_that_cannot_be_fitted_are_named_before_the_work_begins(tmp_path, monkeypatch, rows, message):
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("t.csv"), rows, ["a", "y"])
+    code, out, err = run("fit", "t.csv", "--target", "y")
+    assert (code, out) == (2, "")
+    assert message in err
+
+
 def test_no_complete_row_is_named(tmp_path):
     rows = [[x, "", x] if x % 2 else ["", x, x] for x in range(40)]
     code, _, err = run("fit", write_rows(tmp_path / "t.csv", rows, ["a", "b", "y"]), "--target", "y")
     assert code == 2
-    assert "No row" in err
+    assert "has 0 complete rows, and a fit needs more. 40 of 40 rows were dropped" in err
     assert "a (20) and b (20)" in err
 
 
@@ -264,6 +283,11 @@ def test_export_writes_an_onnx_model(folder, tmp_path):
     assert "Output mean and std: drag, lift." in out
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     assert session.get_inputs()[0].type == "tensor(float)"
+
+
+def test_a_longer_bayesian_fit_keeps_more_draws():
+    kept = [draws_of(BayesianRegressor(n_iter=n_iter)) for n_iter in (100, 15_000, 30_000, 10**6)]
+    assert kept == [125, 125, 250, MOST_DRAWS]
 
 
 def test_a_time_limit_shortens_a_bayesian_fit(folder, tmp_path):

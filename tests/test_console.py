@@ -41,7 +41,8 @@ def test_nothing_is_overwritten_and_that_is_known_before_the_work_begins(folder,
     (tmp_path / "taken").write_text("precious")
     code, _, err = run(*arguments)
     assert code == 2
-    assert "taken exists. Give another name with -o, or replace it with --force." in err
+    option = arguments[arguments.index("taken") - 1]
+    assert f"taken exists. Give another name with {option}, or replace it with --force." in err
     assert (tmp_path / "taken").read_text() == "precious"
 
 
@@ -123,9 +124,16 @@ def test_an_unexpected_failure_is_a_sentence_unless_debugged(folder, monkeypatch
 def test_a_damaged_or_absent_model_is_named(folder, tmp_path):
     code, _, err = run("inspect", tmp_path / "no.saltus")
     assert (code, err) == (2, f"saltus: No such file or directory: {tmp_path / 'no.saltus'}\n")
-    code, _, err = run("inspect", folder / "wing.csv")
+    code, _, err = run("inspect", tmp_path)
+    assert (code, err) == (2, f"saltus: {tmp_path} is not a file. Give the path of a model file.\n")
+    code, _, err = run("predict", folder / "wing.csv", folder / "wing.saltus")
     assert code == 2
-    assert "no model file" in err
+    assert "wing.csv is no model file, such as `saltus fit` writes. Where a table is given, too, the model comes" in err
+    damaged = tmp_path / "half.saltus"
+    damaged.write_bytes((folder / "wing.saltus").read_bytes()[:5000])
+    code, _, err = run("inspect", damaged)
+    assert code == 2
+    assert "half.saltus is damaged" in err
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
@@ -172,12 +180,34 @@ def test_every_command_has_help_with_an_example_that_parses(capsys):
         assert build_parser().parse_args(shlex.split(example)).command == name
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["demo", "--iterations", "0"], ["demo", "--chains", "x"]])
-def test_bad_usage_exits_with_2(arguments, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["dance"], "invalid choice: 'dance' (choose from"),
+        (["demo", "--iterations", "0"], "--iterations: must be a whole number, 1 or more. Got '0'."),
+        (["fit", "t.csv", "--targt", "y"], "saltus fit: error: there is no option --targt. Did you mean --target?"),
+        (["fit", "t.csv", "--x=1"], "saltus fit: error: there is no option --x. `saltus fit --help` has the options."),
+        (["inspect", "a", "b c"], "'b c' is one argument too many. `saltus inspect --help` has an example."),
+        (["fit", "t.csv", "--test-size", "20"], "must be a share of the rows, from 0 to less than 1. Got '20'."),
+    ],
+)
+def test_bad_usage_exits_with_2(arguments, message, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
     assert exit_.value.code == 2
-    assert "usage: saltus" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "usage: saltus" in err
+    assert message in err
+
+
+def test_without_a_command_there_is_help():
+    code, _, err = run()
+    assert code == 2
+    assert "a first session:" in err
+
+
+def test_a_folder_is_no_table():
+    assert run("fit", ".", "--target", "y")[2] == "saltus: . is a folder. Give the name of a file in it.\n"
 
 
 def test_help_and_version_import_nothing_heavy():
@@ -202,7 +232,7 @@ def test_a_report_that_cannot_be_drawn_is_named_before_the_fit(folder, tmp_path,
     arguments = ["--target", "lift", "-o", tmp_path / "m.saltus", "--report", tmp_path / "r.html"]
     code, _, err = run("fit", folder / "wing.csv", *arguments)
     assert code == 2
-    assert "pip install saltus[plot]" in err
+    assert "pip install 'saltus[plot]'" in err
 
 
 def test_the_package_says_what_it_has():

@@ -83,7 +83,7 @@ def test_a_missing_matplotlib_is_named_before_the_work_begins(tmp_path, capsys, 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["demo", "-o", str(tmp_path / "figure.png"), *QUICK]) == 2
     captured = capsys.readouterr()
-    assert "pip install saltus[plot]" in captured.err
+    assert "pip install 'saltus[plot]'" in captured.err
     assert "MDL" not in captured.out
 
 

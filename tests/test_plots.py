@@ -312,5 +312,5 @@ def test_a_cell_of_a_notebook_shows_the_figure_once(annealed, monkeypatch):
 
 def test_without_matplotlib_the_error_says_what_to_install(annealed, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install saltus\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'saltus\[plot\]'"):
         annealed.plot()

@@ -129,6 +129,19 @@ def test_a_line_of_units_is_recognised(tmp_path):
         table_of(tmp_path, "a,y\nm,kg\n1,2\n3,4\n").numbers("y")
 
 
+def test_a_header_that_comes_again_is_recognised(tmp_path):
+    with pytest.raises(TableError, match=r"^Line 4 repeats the header\. Remove it"):
+        table_of(tmp_path, "a,y\n1,2\n3,4\na,y\n5,6\n").numbers("y")
+
+
+def test_a_comma_before_three_digits_and_a_point_separates_thousands(tmp_path):
+    table = table_of(tmp_path, 'a,b\n"1,234.5","1,234"\n"2,345.6","2,345"\n')
+    with pytest.raises(TableError, match=r"'1,234\.5' in line 2\. If the comma separates thousands, .* without it\.$"):
+        table.numbers("a")
+    with pytest.raises(TableError, match=r"'1,234' in line 2\. .* If decimals come after it, say so: --decimal ,$"):
+        table.numbers("b")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

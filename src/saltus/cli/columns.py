@@ -8,6 +8,7 @@ import numpy as np
 
 from saltus._typing import Bools, Floats
 from saltus.document import count, join_names, one_line
+from saltus.magnitude import check_magnitude
 from saltus.tables import Table, TableError
 from saltus.tables.table import quote
 
@@ -81,8 +82,9 @@ def choose_data(
         left_out |= {f"column {j + 1}": "it has no name" for j, name in enumerate(table.header) if not name}
     complete = np.all([np.isfinite(column) for column in values.values()], axis=0)
     notes = [*_dropped_rows(values, complete), *_suspicions(values)]
-    if not complete.any():
-        raise TableError(f"No row of {table.source} is complete. {' '.join(notes)}")
+    if complete.sum() < 2:
+        why = "" if complete.all() else f" {' '.join(notes)}"
+        raise TableError(f"{table.source} has {count(int(complete.sum()), 'complete row')}, and a fit needs more.{why}")
     constant = {name: column[complete][0] for name, column in values.items() if np.ptp(column[complete]) == 0}
     for name in targets:
         if name in constant:
@@ -92,8 +94,14 @@ def choose_data(
     if not chosen:
         why = "".join(f" {one_line(name)}: {reason}." for name, reason in left_out.items())
         raise TableError(f"{table.source} has no column to predict {join_names(targets)} from.{why}")
-    X, Y = (np.stack([values[name][complete] for name in names], axis=1) for names in (chosen, targets))
+    X, Y = (_stack(table, values, names, complete) for names in (chosen, targets))
     return Data(X, Y, chosen, list(targets), left_out, notes)
+
+
+def _stack(table: Table, values: dict[str, Floats], names: Sequence[str], complete: Bools) -> Floats:
+    stacked = np.stack([values[name][complete] for name in names], axis=1)
+    check_magnitude(stacked, [f"The column {quote(name)} of {table.source}" for name in names])
+    return stacked
 
 
 def _check_names(table: Table, targets: Sequence[str], inputs: Sequence[str], without: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """How a command ends: exit codes, and errors and warnings as plain sentences on standard error."""
 
 import argparse
+import logging
 import os
 import sys
 import traceback
@@ -59,7 +60,10 @@ def _sentence(error: Exception) -> str:
 
 @contextmanager
 def plain_warnings(*, debug: bool = False) -> Iterator[None]:
-    """Show the library's warnings as sentences; those of other libraries, for programmers, only with `debug`."""
+    """Show the library's warnings as sentences; those of other libraries, for programmers, only with `debug`.
+
+    matplotlib logs what it has to say of fonts.
+    """
 
     def show(
         message: Warning | str,
@@ -74,6 +78,7 @@ def plain_warnings(*, debug: bool = False) -> Iterator[None]:
         else:
             note(warnings.formatwarning(message, category, filename, lineno).rstrip())
 
+    logging.getLogger("matplotlib").setLevel(logging.NOTSET if debug else logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("default" if debug else "ignore")
         warnings.simplefilter("always", UserWarning)

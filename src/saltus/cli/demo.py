@@ -49,11 +49,11 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--data is of the demo robot-arm, not of {options.name}.")
     output = options.output or free_name(Path("saltus_demo.png"))
     check_output(output, force=options.force, inputs=() if options.data is None else (options.data,))
-    note("Starting; the first run compiles the kernels, which takes some seconds.")
     from saltus.demo import friedman, generate, read_csv, robot_arm, sinc
     from saltus.demo.picture import check_picture
 
     check_picture(output)
+    note("Starting; the first run compiles the kernels, which takes some seconds.")
     common = {"n_chains": options.chains, "seed": options.seed, "out": sys.stdout}
     picture = still_free(output, force=options.force)
     if options.name == "robot-arm":

@@ -31,14 +31,15 @@ def add(commands: "Commands") -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load and export."""
-    check_output(options.onnx, force=options.force, inputs=(options.model,))
+    check_output(options.onnx, force=options.force, inputs=(options.model,), option="--onnx")
     import numpy as np
 
     import saltus
+    from saltus.cli.models import load_model
     from saltus.document import one_line
     from saltus.regressors import BayesianRegressor
 
-    model = saltus.load(options.model)
+    model = load_model(options.model)
     path = still_free(options.onnx, force=options.force)
     saltus.export_onnx(model, path, dtype=np.float32 if options.float32 else np.float64, overwrite=options.force)
     outputs = "mean and std" if isinstance(model, BayesianRegressor) else "y"

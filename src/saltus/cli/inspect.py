@@ -28,9 +28,9 @@ def add(commands: "Commands") -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load and print."""
-    import saltus
     from saltus.cli.description import describe_data, describe_recipe
+    from saltus.cli.models import load_model
 
-    model = saltus.load(options.model)
+    model = load_model(options.model)
     print(f"{model.summary()}\n\n{describe_data(model)}\n\n{describe_recipe(model)}")
     return DONE

@@ -10,12 +10,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from saltus.cli.columns import Data
 from saltus.cli.console import note
-from saltus.cli.pace import Deadline, iterations_within
+from saltus.cli.pace import Deadline, draws_of, iterations_within
 from saltus.cli.rows import Rows
 from saltus.document import join_names
-from saltus.findings import single_network
-from saltus.regressors import AnnealedRegressor, BayesianRegressor, DependentFeaturesWarning, Regressor
-from saltus.regressors.base import EarlyEndWarning
+from saltus.regressors import (
+    AnnealedRegressor,
+    BayesianRegressor,
+    DependentFeaturesWarning,
+    EarlyEndWarning,
+    Regressor,
+)
 
 
 def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[Regressor, str]:
@@ -26,21 +30,10 @@ def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[Regr
     fit = _fit_bayesian if options.bayes else _fit_annealed
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        warnings.simplefilter("ignore", DependentFeaturesWarning)  # it knows numbers only
         model = fit(options, rows)
     name_columns(model, data)
     model.set_params(verbose=0)  # of the fit, not of the model
-    endings = [str(each.message) for each in caught if issubclass(each.category, EarlyEndWarning)]
-    ending = "".join(endings).replace("Stopped by the callback", "Stopped by --time")
-    if ending:
-        note(ending)
-    for warning in caught:
-        if not issubclass(warning.category, EarlyEndWarning):
-            warnings.warn(warning.message, warning.category, stacklevel=2)
-    if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
-        note(f"Here, --iterations is n_iter, now {model.n_iter}; n_warmup is half of it.")
-    _warn_of_dependent_inputs(model)
-    return model, ending
+    return model, _pass_on([each.message for each in caught], options, model)
 
 
 def _fit_annealed(options: argparse.Namespace, rows: Rows) -> Regressor:
@@ -50,11 +43,30 @@ def _fit_annealed(options: argparse.Namespace, rows: Rows) -> Regressor:
 
 def _fit_bayesian(options: argparse.Namespace, rows: Rows) -> Regressor:
     model = BayesianRegressor(**_given(options, "basis", "metric", "iterations", "chains"), verbose=1)
+    if options.time is not None and options.iterations is None:
+        model.set_params(n_iter=iterations_within(options.time, model, rows))
+    model.set_params(n_draws=draws_of(model))
     if options.time is None:
         return model.fit(rows.X, rows.y)
-    if options.iterations is None:
-        model.set_params(n_iter=iterations_within(options.time, model, rows))
     return model.fit(rows.X, rows.y, callback=Deadline(options.time, n_warmup=model.n_iter // 2))
+
+
+def _pass_on(said: list[Warning | str], options: argparse.Namespace, model: Regressor) -> str:
+    """Tell what the fit warned of, in terms of the command line; return why it ended early, if so."""
+    ending = "".join(str(each) for each in said if isinstance(each, EarlyEndWarning))
+    ending = ending.replace("Stopped by the callback", "Stopped by --time")
+    if ending:
+        note(ending)
+    if any(isinstance(each, ConvergenceWarning) for each in said):
+        longer = f"--iterations {4 * model.n_iter}" if options.time is None else f"--time {4 * options.time:g}"
+        note(f"Warning: The chains have not converged, see Convergence below. A longer fit may help: {longer}.")
+    for each in said:
+        if isinstance(each, DependentFeaturesWarning):
+            names = [model.data_notes_.input_names[j] for j in each.features]
+            note(f"Warning: Not in the linear term, as they depend on other inputs: {join_names(names)}.")
+        elif not isinstance(each, EarlyEndWarning | ConvergenceWarning):
+            note(f"Warning: {each}")
+    return ending
 
 
 def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -73,10 +85,3 @@ def name_columns(model: Regressor, data: Data) -> None:
         inputs=replace(notes.inputs, names=tuple(data.inputs)),
         outputs=replace(notes.outputs, names=tuple(data.targets)),
     )
-
-
-def _warn_of_dependent_inputs(model: Regressor) -> None:
-    unused = ~np.any(single_network(model).linear_coef, axis=0)
-    names = [name for name, off in zip(model.data_notes_.input_names, unused, strict=True) if off]
-    if names:
-        note(f"Warning: Not in the linear term, as they depend on other inputs: {join_names(names)}.")

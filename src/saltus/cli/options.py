@@ -19,7 +19,7 @@ def add_command(
     commands: "Commands", name: str, arguments: str, *, summary: str, description: str, example: str
 ) -> argparse.ArgumentParser:
     """Add a command with a description and an example."""
-    parser = commands.add_parser(
+    return commands.add_parser(
         name,
         usage=f"saltus {name} {arguments} [options]",
         help=summary,
@@ -28,8 +28,6 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
-    return parser
 
 
 def add_output(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
@@ -42,7 +40,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a table is written."""
     group = parser.add_argument_group("how the table is written, where that is not found out")
     group.add_argument("--separator", metavar="CHARACTER", help="between columns: , ; | tab or space")
-    group.add_argument("--decimal", choices=[".", ","], help="before decimals")
+    group.add_argument("--decimal", choices=[".", ","], metavar="CHARACTER", help="before decimals: . or ,")
     group.add_argument(
         "--missing",
         action="append",

@@ -6,17 +6,22 @@ from pathlib import Path
 from saltus.cli.console import note
 
 
-def check_output(path: Path, *, force: bool, inputs: tuple[Path, ...] = ()) -> None:
-    """Raise if a file cannot or must not be written."""
+def check_output(path: Path, *, force: bool, inputs: tuple[Path, ...] = (), option: str = "-o") -> None:
+    """Raise if a file cannot or must not be written; the option is the one that names it."""
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {folder}.")
     if path.is_dir():
         raise ValueError(f"{path} is a folder. Give the name of a file in it.")
     if any(other.exists() and path.exists() and path.samefile(other) for other in inputs):
-        raise ValueError(f"{path} is to be read, and cannot be written as well. Give another name with -o.")
+        raise ValueError(f"{path} is to be read, and cannot be written as well. Give another name with {option}.")
     if is_there(path) and not force:
-        raise ValueError(f"{path} exists. Give another name with -o, or replace it with --force.")
+        raise ValueError(f"{path} exists. Give another name with {option}, or replace it with --force.")
+
+
+def name_beside(path: Path, suffix: str) -> Path:
+    """Name an output as its input, with another suffix."""
+    return path.with_suffix(suffix) if path.name else path  # a folder, which is refused where it is to be written
 
 
 def is_there(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""A time limit for Bayesian fits, which have a number of iterations instead."""
+"""How long Bayesian fits sample: they have a number of iterations, and no time limit."""
 
 import warnings
 from time import monotonic
@@ -12,8 +12,10 @@ from saltus.cli.rows import Rows
 from saltus.engine.events import Progress
 from saltus.regressors import BayesianRegressor
 
-# Of a chain. More would not tell much more.
-LEAST_ITERATIONS, MOST_ITERATIONS = 1000, 200_000
+# Of a chain. Few chains that disagree after so many would agree after more.
+LEAST_ITERATIONS, MOST_ITERATIONS = 1000, 2_000_000
+# A longer chain keeps more draws, as far apart as the library has them, up to so many: prediction takes its time.
+MOST_DRAWS = 500
 # A trial of how long they take is long enough if it tells of so much of the time. Chains slow down as they find more to
 # model, so that it promises too much.
 TRIAL, CAUTION = 0.1, 0.7
@@ -31,6 +33,12 @@ class Deadline:
         """Say whether to stop."""
         self._has_draws |= progress.iteration > self._n_warmup
         return self._has_draws and monotonic() >= self._end
+
+
+def draws_of(model: BayesianRegressor) -> int:
+    """Say how many draws to keep of each chain."""
+    usual = BayesianRegressor()
+    return int(np.clip(model.n_iter * usual.n_draws // usual.n_iter, usual.n_draws, MOST_DRAWS))
 
 
 def iterations_within(seconds: float, model: BayesianRegressor, rows: Rows) -> int:

@@ -30,9 +30,11 @@ def split_rows(data: Data, test_share: float, seed: int) -> tuple[Rows, Rows]:
     n_test = max(round(test_share * n_rows), 1) if test_share > 0 else 0
     needed = len(data.inputs) + 1 + SPARE_ROWS
     if n_rows - n_test < needed:
+        held_out = f", and {n_test} held out" if n_test else ""
+        remedies = ["Lower --test-size."] * (n_rows >= needed) + ["Choose fewer with --input."] * (len(data.inputs) > 1)
         raise TableError(
             f"A fit to {count(len(data.inputs), 'input')} needs at least {needed} complete rows; there are "
-            f"{n_rows - n_test}, and {n_test} held out. Choose fewer inputs with --input, or a lower --test-size."
+            f"{n_rows - n_test}{held_out}. {' '.join(remedies) or 'Get more rows.'}"
         )
     y = data.Y[:, 0] if len(data.targets) == 1 else data.Y
     shuffled = np.random.default_rng(seed).permutation(n_rows)

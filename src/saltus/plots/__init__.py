@@ -1,4 +1,4 @@
-"""Pictures of fitted models. matplotlib is an extra: ``pip install saltus[plot]``.
+"""Pictures of fitted models. matplotlib is an extra: ``pip install 'saltus[plot]'``.
 
 Each function draws into the Axes that it is given, or a new one, and returns it.
 """

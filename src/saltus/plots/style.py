@@ -24,7 +24,7 @@ def require_matplotlib(module: str = "figure") -> Any:
         import_module("matplotlib")
         return import_module(f"matplotlib.{module}")
     except ImportError as error:
-        raise ImportError("Pictures need matplotlib, which is not installed: pip install saltus[plot]") from error
+        raise ImportError("Pictures need matplotlib, which is not installed: pip install 'saltus[plot]'") from error
 
 
 def make_axes(ax: "Axes | None") -> "Axes":

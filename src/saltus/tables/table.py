@@ -117,6 +117,8 @@ class Table:
     def _complain(self, name: str, column: Column, flaw: Flaw) -> str:
         if flaw.count > column.n_numbers:
             return f"{quote(name)} has numbers that cannot be read, such as {flaw}. {self._number_remedy(flaw)}"
+        if flaw.text == name:
+            return f"{flaw.place.capitalize()} repeats the header. Remove it, or all such lines."
         if flaw.is_first and flaw.count == 1:
             return f"{quote(name)} is a column of numbers but for {flaw}. If that is a line of units, remove it."
         few, them = ("one cell,", "it") if flaw.count == 1 else (f"{flaw.count} cells, the first of them", "them")
@@ -125,7 +127,8 @@ class Table:
 
     def _number_remedy(self, flaw: Flaw) -> str:
         if "," in flaw.text and self.decimal == ".":
-            return "If decimals come after the comma, say so: --decimal , - if thousands do, write them without."
+            without = "If the comma separates thousands, write numbers without it."
+            return without if "." in flaw.text else f"{without} If decimals come after it, say so: --decimal ,"
         return "Write numbers as 1234.5 or 1.2345e3, without other signs."
 
 
