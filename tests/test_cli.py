@@ -64,7 +64,9 @@ def test_the_model_knows_its_columns_and_not_how_it_was_watched(folder):
 def test_the_report_says_what_was_left_out(folder):
     page = (folder / "wing.html").read_text()
     assert "held-out rows (12)" in page
+    assert "rows of the fit (46)" in page
     assert "Left out: constant (7 in every row)." in page
+    assert f"Made by: saltus fit {folder / 'wing.csv'} --target lift --drop drag -o " in page
 
 
 def test_a_bayesian_fit_takes_several_targets(folder):

@@ -234,6 +234,9 @@ def test_over_one_input_coefficients_are_drawn(line, ax):
     plots.plot_centers(model, ax=ax)
     np.testing.assert_array_equal(ax.lines[-1].get_xdata(), model.centers_[:, 0])
     np.testing.assert_array_equal(ax.lines[-1].get_ydata(), model.basis_coef_)
+    low, high = ax.get_xlim()  # that of the data, not of the centres alone
+    assert low < model.data_notes_.inputs.min[0]
+    assert high > model.data_notes_.inputs.max[0]
 
 
 def test_a_linear_model_says_that_it_has_no_centers(data, ax):

@@ -10,10 +10,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 import saltus
-from saltus import AnnealedRegressor, BayesianRegressor, Geometric, Radial
+from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, Geometric, Radial
 from saltus.findings import single_network
 from saltus.formula import ROUNDING, Digits, Formula, digits_needed
-from saltus.report import render_report, what_is_drawn
+from saltus.report import name_rows, render_report, what_is_drawn
 from saltus.report.formula import formula_html
 from saltus.report.pictures import choose_pictures
 from saltus.report.recipe import changed_options, recipe_caveats, recipe_code
@@ -161,7 +161,7 @@ def test_it_has_all_its_parts(page, annealed):
     text = "".join(page.text)
     for part in ("Lift & drag", "Summary", "Scores", "Pictures", "Formula", "Data", "Options", "Make it again"):
         assert part in text
-    assert annealed.result_.status in text
+    assert annealed.result_.status.split(". ")[0] in text
     assert saltus.__version__ in text
 
 
@@ -313,6 +313,24 @@ def test_what_keeps_the_code_from_that_is_said(line):
     generator = AnnealedRegressor(n_iter=1, n_chains=1, random_state=np.random.RandomState(0)).fit(X, X[:, 0])
     assert "random_state=random_state" in recipe_code(generator)
     assert "a generator" in recipe_caveats(generator)[0]
+
+
+@pytest.mark.parametrize("kind", [AnnealedRegressor, BayesianRegressor])
+def test_code_does_not_make_a_fit_again_that_was_ended_before_its_time(kind):
+    X = np.random.default_rng(0).uniform(size=(60, 1))
+    model = kind(n_iter=10**8, n_chains=2, random_state=0)
+    if kind is BayesianRegressor:
+        model.set_params(n_warmup=10, n_draws=10**7)
+    with pytest.warns(EarlyEndWarning):
+        model.fit(X, X[:, 0] ** 2, callback=lambda progress: progress.iteration > 100)
+    assert recipe_caveats(model) == ["The fit was ended before its time, and that code does not end it there."]
+
+
+def test_rows_of_the_fit_are_told_from_others(line):
+    model, X, Y = line
+    assert name_rows(model, X, Y) == "rows of the fit"
+    assert name_rows(model, X[1:], Y[1:]) == "rows given"
+    assert name_rows(model, X, Y + 1e-9) == "rows given"
 
 
 # The file.

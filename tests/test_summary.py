@@ -12,6 +12,7 @@ from saltus.findings import (
     interval_of_noise,
     interval_of_size,
     linear_effect,
+    reach,
     share_explained,
     sizes_nearly_as_good,
 )
@@ -80,9 +81,28 @@ def test_inputs_are_told_apart_by_what_they_do(annealed):
     assert said(annealed, "Inputs") == (
         "In the basis functions: angle. Exactly off there, and at most linear: load. Not used at all: batch."
     )
-    rows = {row[0]: row[1:] for row in section(annealed, "Inputs").tables[0].rows}
-    assert rows["angle"][0] == pytest.approx(annealed.relevance_[0])
-    assert rows["load"][0] == "off"
+    table = section(annealed, "Inputs").tables[0]
+    assert [name for name, _ in table.columns] == ["input", "moves output by", "linear effect", "relevance"]
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert list(rows) == ["load", "angle", "batch"]  # by how much they move the output
+    assert rows["angle"][2] == pytest.approx(annealed.relevance_[0])
+    assert rows["load"][2] == "off"
+    assert "by the linear term alone, to which basis functions add" in table.caption
+
+
+def test_reach_is_how_far_the_output_goes_along_an_input(data, annealed):
+    X, _ = data
+    notes = annealed.data_notes_
+    spread, ranges = notes.outputs.std[0], notes.inputs.max - notes.inputs.min
+    wanted = [np.ptp(2 * np.sin(X["angle"])), ranges[1], 0.0]  # of the truth
+    np.testing.assert_allclose(reach(annealed), wanted / spread, rtol=0.1, atol=1e-12)
+
+
+def test_reach_sees_inputs_that_act_together(data):
+    X, _ = data
+    model = AnnealedRegressor(n_iter=500, n_chains=2, random_state=0).fit(X, np.sin(X["angle"]) * X["load"])
+    # Where the one is at its mean, which is near 0, the other hardly moves the output.
+    assert reach(model)[:2].min() > 1.0
 
 
 def test_linear_effect_is_the_standardised_coefficient(data):
@@ -113,7 +133,10 @@ def test_the_posterior_of_the_noise_has_the_units_of_y(bayesian):
 
 
 def test_convergence_is_told_in_words(data, annealed):
-    assert said(annealed, "Convergence").endswith(annealed.result_.status)
+    verdict, ending = section(annealed, "Convergence").sentences
+    assert verdict == "2 of 2 chains agree on the best value to within 1."
+    assert ending == "Finished: 500 iterations on 2 chains."
+    assert annealed.result_.status.startswith(ending)
     alone = AnnealedRegressor(n_iter=10, n_chains=1, random_state=0).fit(*data)
     assert "There is one chain" in said(alone, "Convergence")
     apart = AnnealedRegressor(n_iter=10, n_chains=2, init="random", polish=False, random_state=0).fit(*data)
@@ -135,8 +158,10 @@ def test_interval_of_size_holds_its_share():
 
 
 def test_inclusion_probabilities_are_told(bayesian):
-    assert "Surely in the basis functions: angle" in said(bayesian, "Inputs")
-    assert [name for name, _ in section(bayesian, "Inputs").tables[0].columns] == ["input", "probability", "relevance"]
+    assert "Surely in the basis functions: load and angle." in said(bayesian, "Inputs")
+    table = section(bayesian, "Inputs").tables[0]
+    assert [name for name, _ in table.columns] == ["input", "moves output by", "probability", "relevance"]
+    assert [row[0] for row in table.rows] == ["load", "angle", "batch"]
 
 
 def test_r_hat_and_effective_draws_are_told(bayesian):

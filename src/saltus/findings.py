@@ -19,8 +19,8 @@ SIZES_BESIDE_BEST = 5
 # An interval of the posterior of k ends where this much is missing, rather than at a rounding error.
 ROUNDING = 1e-9
 
-# Along the range of an input, the output is looked at in so many places.
-POINTS_ON_A_RANGE = 25
+# Along the range of an input, the output is looked at in so many points, with the others in so many places.
+POINTS_ON_A_RANGE, PLACES = 25, 50
 
 CRITERION_LABELS = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "mdl": "MDL", "hqc": "HQC", "ebic": "EBIC"}
 
@@ -108,15 +108,34 @@ def single_network(model: Regressor) -> Network:
     return model.result_.chains[model.result_.best_chain].best.network
 
 
-def rank_by_effect(model: Regressor) -> Ints:
-    """Order the inputs (d,) by how far the output goes along their range, others at their means; the farthest first."""
+def ended_early(model: Regressor) -> bool:
+    """Say whether Ctrl-C or a callback ended the fit before its time."""
+    if isinstance(model, BayesianRegressor):
+        wanted = min(model.n_draws, model.n_iter)
+        return len(model.chains_) < model.n_chains or len(model.chains_[0].draws) < wanted
+    return model.result_.ended_early != ""
+
+
+def reach(model: Regressor) -> Floats:
+    """Find how far the output goes along the range of each input (d,), in its standard deviations.
+
+    The mean over places of the others, since inputs may act together; of several outputs, the farthest.
+    """
     inputs, network = model.data_notes_.inputs, single_network(model)
-    spreads = []
+    drawn = np.random.default_rng(0).normal(inputs.mean, inputs.std, (PLACES, len(inputs.names)))
+    places = np.clip(drawn, inputs.min, inputs.max)
+    found = []
     for j in range(len(inputs.names)):
-        rows = np.tile(inputs.mean, (POINTS_ON_A_RANGE, 1))
-        rows[:, j] = np.linspace(inputs.min[j], inputs.max[j], POINTS_ON_A_RANGE)
-        spreads.append((np.ptp(network.predict(rows), axis=0) / network.outputs.scale).max())
-    return np.argsort(-np.array(spreads), kind="stable")
+        rows = np.repeat(places[None], POINTS_ON_A_RANGE, axis=0)
+        rows[:, :, j] = np.linspace(inputs.min[j], inputs.max[j], POINTS_ON_A_RANGE)[:, None]
+        output = network.predict(rows.reshape(-1, len(inputs.names))).reshape(POINTS_ON_A_RANGE, PLACES, -1)
+        found.append((np.ptp(output, axis=0).mean(axis=0) / network.outputs.scale).max())
+    return np.array(found)
+
+
+def rank_by_effect(model: Regressor) -> Ints:
+    """Order the inputs (d,) by how far the output goes along their range, the farthest first."""
+    return np.argsort(-reach(model), kind="stable")
 
 
 def rank_by_relevance(model: Regressor) -> Ints:

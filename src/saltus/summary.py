@@ -19,6 +19,7 @@ from saltus.findings import (
     interval_of_size,
     largest_size,
     linear_effect,
+    reach,
     relevance_in_use,
     share_explained,
     sizes_nearly_as_good,
@@ -31,6 +32,8 @@ MOST_INPUTS = 20
 RARE = 0.01
 # Above the one an input surely matters, below the other it surely does not.
 SURELY, HARDLY = 0.95, 0.05
+
+MOVES = "Moves output by: how far it goes along the range of the input, in its standard deviations."
 
 
 @dataclass(frozen=True)
@@ -111,14 +114,17 @@ def _size(model: AnnealedRegressor) -> Section:
 
 def _inputs(model: AnnealedRegressor) -> Section:
     names, effect, relevance = model.data_notes_.input_names, linear_effect(model), relevance_in_use(model)
-    caption = "Linear effect: standard deviations of the output for one of the input, by the linear term alone."
+    moves = reach(model)
+    order = np.argsort(-moves, kind="stable")
+    columns: dict[str, Sequence[Cell]] = {"moves output by": moves.tolist(), "linear effect": effect.tolist()}
+    caption = (
+        f"{MOVES} Linear effect: standard deviations of the output for one of the input, by the linear term alone, to "
+        f"which basis functions add."
+    )
     if relevance is None:
-        order = np.argsort(-np.abs(effect), kind="stable")
-        table = _input_table(names, order, {"linear effect": effect.tolist()}, caption)
-        return Section("Inputs", (_fixed_metric(model),), (table,))
-    order = np.lexsort((-np.abs(effect), -relevance))
-    caption = "Relevance: one over the length scale, in standard deviations of the input. " + caption
-    columns = {"relevance": [value or "off" for value in relevance.tolist()], "linear effect": effect.tolist()}
+        return Section("Inputs", (_fixed_metric(model),), (_input_table(names, order, columns, caption),))
+    caption += " Relevance: one over the length scale of the basis functions, in standard deviations of the input."
+    columns["relevance"] = [value or "off" for value in relevance.tolist()]
     table = _input_table(names, order, columns, caption)
     groups = {
         "In the basis functions": relevance > 0,
@@ -132,13 +138,14 @@ def _included_inputs(model: BayesianRegressor) -> Section:
     names, inclusion = model.data_notes_.input_names, inclusion_in_use(model)
     if inclusion is None:
         return Section("Inputs", (_fixed_metric(model),))
-    relevance = model.relevance_ if inclusion.any() else inclusion
-    order = np.lexsort((-relevance, -inclusion))
+    relevance, moves = model.relevance_ if inclusion.any() else inclusion, reach(model)
+    order = np.argsort(-moves, kind="stable")
     caption = (
-        "The probability that an input is in the basis functions, and its mean relevance there: one over the length "
-        "scale, in standard deviations of the input. The linear term is apart from this."
+        f"{MOVES} Probability: that the input is in the basis functions; the linear term is apart from this. "
+        f"Relevance: its mean there, one over the length scale, in standard deviations of the input."
     )
-    table = _input_table(names, order, {"probability": inclusion.tolist(), "relevance": relevance.tolist()}, caption)
+    columns = {"moves output by": moves.tolist(), "probability": inclusion.tolist(), "relevance": relevance.tolist()}
+    table = _input_table(names, order, columns, caption)
     groups = {
         "Surely in the basis functions": inclusion > SURELY,
         "Perhaps there": (inclusion >= HARDLY) & (inclusion <= SURELY),
@@ -195,7 +202,10 @@ def _convergence(model: AnnealedRegressor) -> Section:
     if len(chains) == 1:
         verdict = "There is one chain, so nothing says whether another would have found a better model."
     elif n_agree == 1:
-        verdict = f"The search may not be finished: each of {len(chains)} chains ended somewhere else."
+        verdict = (
+            f"The search may not be finished: each of {len(chains)} chains ended somewhere else. A longer one may find "
+            f"a better model."
+        )
     else:
         verdict = f"{n_agree} of {len(chains)} chains agree on the best value to within {AGREEMENT:g}."
     rows = tuple(
@@ -209,7 +219,8 @@ def _convergence(model: AnnealedRegressor) -> Section:
     )
     columns = [("chain", "d"), ("criterion", ".2f"), ("centres", "d"), ("found after iteration", "d")]
     table = Table("The best state of each chain.", columns, rows)
-    return Section("Convergence", (verdict, model.result_.status), (table,))
+    ending, _, _ = model.result_.status.partition(". ")  # what else it says is in the table
+    return Section("Convergence", (verdict, f"{ending}."), (table,))
 
 
 def _posterior_of_size(model: BayesianRegressor) -> Section:

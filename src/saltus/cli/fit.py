@@ -131,7 +131,8 @@ def run(options: argparse.Namespace) -> int:
         _require_pictures()
     model, ending = fit_model(options, train, data)
     _tell(model, train, test)
-    _write(model, train, test, output, options, [*told, *filter(None, [ending])])
+    told += [*filter(None, [ending]), f"Made by: {options.command_line}"]
+    _write(model, train, test, output, options, told)
     return INTERRUPTED if ending.startswith(BY_CTRL_C) else DONE
 
 

@@ -68,6 +68,7 @@ def plot_centers(
         return finish(ax, title="Centres", xlabel="", ylabel="")
     if len(over) == 1:
         _draw_coefficients(ax, network, over[0], i)
+        ax.set_xlim(*_widened(*_ends(model, network, over[0])))
         return finish(ax, title="Centres", xlabel=notes.input_names[over[0]], ylabel="coefficient")
     _draw_contours(ax, model, network, over, i)
     if rows is not None:
@@ -88,8 +89,8 @@ def _draw_coefficients(ax: "Axes", network: Network, feature: int, output: int) 
 
 
 def _draw_contours(ax: "Axes", model: Regressor, network: Network, over: list[int], output: int) -> None:
-    inputs, centers = model.data_notes_.inputs, network.centers
-    ends = [(min(inputs.min[j], centers[:, j].min()), max(inputs.max[j], centers[:, j].max())) for j in over]
+    inputs = model.data_notes_.inputs
+    ends = [_ends(model, network, j) for j in over]
     across, up = (np.linspace(low, high, CONTOUR_POINTS) for low, high in ends)
     rows = np.tile(inputs.mean, (CONTOUR_POINTS**2, 1))
     rows[:, over[0]], rows[:, over[1]] = np.tile(across, CONTOUR_POINTS), np.repeat(up, CONTOUR_POINTS)
@@ -98,6 +99,12 @@ def _draw_contours(ax: "Axes", model: Regressor, network: Network, over: list[in
         lines = ax.contour(across, up, heights, levels=8, colors=[ink()], linewidths=0.6, alpha=0.45)
         ax.clabel(lines, fmt="%.3g", fontsize="x-small")
     ax.set(xlim=_widened(*ends[0]), ylim=_widened(*ends[1]))
+
+
+def _ends(model: Regressor, network: Network, feature: int) -> tuple[float, float]:
+    """Find the range of an input, centres included."""
+    inputs, at = model.data_notes_.inputs, network.centers[:, feature]
+    return min(inputs.min[feature], at.min()), max(inputs.max[feature], at.max())
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 import saltus
@@ -61,11 +62,12 @@ def render_report(
     summary = summarize(model)
     test = None if X_test is None or y_test is None else (X_test, y_test)
     rows = None if X is None or y is None else (X, y)
+    called = "rows given" if rows is None else name_rows(model, *rows)
     bodies = {
         "Summary": _in_columns("summary", (section.to_html() for section in summary.sections)),
-        "Scores": _scores(model, {"held-out rows": test, "rows given": rows}),
+        "Scores": _scores(model, {"held-out rows": test, called: rows}),
         "Pictures": what_is_drawn(model)
-        + _in_columns("pictures", (picture.to_html() for picture in choose_pictures(model, X, rows, test))),
+        + _in_columns("pictures", (picture.to_html() for picture in choose_pictures(model, X, rows, test, called))),
         "Formula": formula_html(model),
         "Data": _data(model, notes),
         "Options": option_table(model).to_html(),
@@ -85,6 +87,16 @@ def render_report(
         version=escape(saltus.__version__),
         date=datetime.now(UTC).date().isoformat(),
     )
+
+
+def name_rows(model: Regressor, X: ArrayLike, y: ArrayLike) -> str:
+    """Tell the rows that a model was fitted to, by their number and ranges, from others."""
+    notes, rows = model.data_notes_, check_rows(model, X, y)
+    is_fit = len(rows[0]) == notes.n_rows and all(
+        np.array_equal(part.min, values.min(axis=0)) and np.array_equal(part.max, values.max(axis=0))
+        for part, values in zip((notes.inputs, notes.outputs), rows, strict=True)
+    )
+    return "rows of the fit" if is_fit else "rows given"
 
 
 def _in_columns(kind: str, parts: Iterable[str]) -> str:

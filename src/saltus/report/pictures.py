@@ -40,14 +40,19 @@ class Picture:
         return f"<figure>{svg}\n<figcaption>{to_html(self.caption)}</figcaption></figure>"
 
 
-def choose_pictures(model: Regressor, X: ArrayLike | None, rows: Rows | None, test: Rows | None) -> Iterator[Picture]:
-    """Choose what is worth drawing, for each of the first outputs and the inputs that do most."""
+def choose_pictures(
+    model: Regressor, X: ArrayLike | None, rows: Rows | None, test: Rows | None, called: str = "rows given"
+) -> Iterator[Picture]:
+    """Choose what is worth drawing, for each of the first outputs and the inputs that do most.
+
+    X and its outputs, if there are any, are called what `called` says.
+    """
     notes = model.data_notes_
     one_input = len(notes.input_names) == 1
     band = "90 % of new observations" if isinstance(model, BayesianRegressor) else "90 % of the noise"
     for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
         if one_input or rows is not None:
-            shown = "the prediction" if rows is None else "the rows given"
+            shown = "the prediction" if rows is None else f"the {called}"
             caption = f"{output}: {shown}, and a band that holds {band}."
             yield Picture(f"fit-{i}", f"Fit of {output}", caption, partial(_fit, model, rows, i))
         if test is not None:
@@ -55,7 +60,7 @@ def choose_pictures(model: Regressor, X: ArrayLike | None, rows: Rows | None, te
             yield Picture(f"test-{i}", f"Held-out rows of {output}", caption, partial(_fit, model, test, i))
     yield _size_picture(model)
     if not one_input:
-        others = "averaged over the rows given" if X is not None else "with the other inputs at their means"
+        others = f"averaged over the {called}" if X is not None else "with the other inputs at their means"
         for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
             for j in rank_by_effect(model).tolist()[:MOST_INPUTS]:
                 caption = f"How {output} depends on {notes.input_names[j]}, {others}."

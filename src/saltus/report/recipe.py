@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from saltus.document import Table
+from saltus.findings import ended_early
 from saltus.regressors import Regressor
 
 # Larger arrays have a name in the code instead of being written out.
@@ -53,6 +54,8 @@ def recipe_caveats(model: Regressor) -> list[str]:
         caveats.append("No random_state was given: another fit draws other random numbers.")
     elif not isinstance(_plain(model.random_state), int):
         caveats.append("random_state was a generator, whose state before the fit is not known.")
+    if ended_early(model):
+        caveats.append("The fit was ended before its time, and that code does not end it there.")
     if getattr(model, "max_time", None) is not None:
         caveats.append("max_time was set: how far the search gets depends on the machine.")
     large = [name for name, value in changed_options(model).items() if _is_large(value)]
