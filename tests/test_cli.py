@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import saltus
@@ -14,7 +15,7 @@ from saltus.cli.pace import LEAST_ITERATIONS, MOST_DRAWS, draws_of
 from saltus.tables import read_table
 from tests.commands import HEADER, QUICK, QUICK_FIT, read_rows, run, wing, write_rows
 
-PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
+ROOT = Path(__file__).parents[1]
 
 
 def test_fit_says_what_it_takes_and_what_it_leaves_out(folder):
@@ -85,6 +86,27 @@ def test_warnings_are_sentences(folder):
     assert err.count("Warning") == 1
     assert "ConvergenceWarning" not in err
     assert ".py:" not in err
+
+
+def test_options_reach_the_model(folder, tmp_path):
+    search = ["--basis", "cubic", "--metric", "euclidean", "--criterion", "2.5", "--time", "60", "--seed", "7"]
+    arguments = ["--target", "lift", "-o", tmp_path / "m.saltus", *search, *QUICK_FIT]
+    assert run("fit", folder / "wing.csv", *arguments)[0] == 0
+    given = {"basis": "cubic", "metric": "euclidean", "criterion": 2.5, "max_time": 60, "random_state": 7}
+    wanted = {**AnnealedRegressor().get_params(), **given, "n_iter": 100, "n_chains": 2, "n_jobs": 1}
+    assert saltus.load(tmp_path / "m.saltus").get_params() == wanted
+
+
+def test_parquet_is_fitted_and_predicted_as_csv_is(folder, tmp_path):
+    frame = pd.read_csv(folder / "wing.csv")
+    frame.to_parquet(tmp_path / "wing.parquet")
+    arguments = ["--target", "lift", "--drop", "drag", "-o", tmp_path / "m.saltus"]
+    code, out, err = run("fit", tmp_path / "wing.parquet", *arguments, *QUICK_FIT)
+    assert code == 0, err
+    assert "lift from 2 inputs: angle and load." in out
+    of_parquet = run("predict", tmp_path / "m.saltus", tmp_path / "wing.parquet")[1]
+    of_csv = run("predict", folder / "wing.saltus", folder / "wing.csv")[1]
+    assert of_parquet == of_csv
 
 
 def test_inputs_can_be_chosen(folder, tmp_path):
@@ -300,16 +322,31 @@ def test_a_time_limit_shortens_a_bayesian_fit(folder, tmp_path):
     assert saltus.load(tmp_path / "m.saltus").n_iter == LEAST_ITERATIONS
 
 
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def run_commands_of(page):
+    """Run the commands that a page shows, but with few iterations; return how many there are."""
+    lines = [shlex.split(line) for block in blocks(page, "bash") for line in block.splitlines()]
+    commands = [arguments for program, *arguments in lines if program == "saltus"]
+    for arguments in commands:
+        code, _, err = run(*arguments, *{"fit": QUICK_FIT, "demo": QUICK}.get(arguments[0], []))
+        assert code == 0, (arguments, err)
+    return len(commands)
+
+
 def test_the_page_on_the_command_line_is_true(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-    n_commands = 0
-    for language, block in blocks:
-        if language == "python":
-            exec(compile(block, str(PAGE), "exec"), {})
-        for line in block.splitlines() if language == "bash" else ():
-            arguments = shlex.split(line)[1:]
-            code, _, err = run(*arguments, *{"fit": QUICK_FIT, "demo": QUICK}.get(arguments[0], []))
-            assert code == 0, (line, err)
-            n_commands += 1
-    assert n_commands >= 6
+    for block in blocks("docs/command_line.md", "python"):
+        exec(block, {})
+    assert run_commands_of("docs/command_line.md") >= 6
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("data.csv"), [[x, x**2 % 7] for x in range(40)], ["x", "y"])
+    write_rows(Path("new.csv"), [[1], [2]], ["x"])
+    assert run_commands_of("README.md") == 2
+    assert Path("report.html").exists()
+    assert Path("predictions.csv").read_text().startswith("y\n")

@@ -176,8 +176,11 @@ def test_a_callback_is_told_and_may_stop_the_fit(data, n_jobs):
         model.fit(*data, callback=stop_after_three)
     assert len(told) == 3
     assert all(isinstance(progress, saltus.Progress) for progress in told)
-    assert told[-1].iteration > 0
-    assert told[-1].temperature > 0
+    last = told[-1]
+    assert last.iteration > 0
+    assert last.temperature > 0
+    found = model.result_.chains[last.chain]
+    assert last.best <= found.best_by_n_bases[last.n_bases] + 1e-6
     assert model.result_.status.startswith("Stopped by the callback")
     assert model.result_.ended_early == "Stopped by the callback"
     assert np.isfinite(model.predict(data[0])).all()
@@ -283,6 +286,14 @@ def test_on_a_terminal_the_line_draws_over_itself_and_says_how_long_it_will_take
     assert err.count("\r") > 1
     assert err.count("\n") == 1
     assert "s left" in err
+
+
+def test_in_a_notebook_the_line_draws_over_itself(data, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    AnnealedRegressor(n_iter=100_000, n_chains=2, verbose=1).fit(*data)
+    err = capsys.readouterr().err
+    assert err.count("\r") > 1
+    assert err.count("\n") == 1
 
 
 def test_fits_on_other_threads_and_in_a_grid_search_do_not_garble_the_line(data, capsys):
@@ -405,6 +416,20 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(data, tmp_path
     with pytest.warns(UserWarning, match="could not be written"):
         model = AnnealedRegressor(n_iter=500, n_chains=2).fit(*data, checkpoint=tmp_path / "nowhere" / "run.ckpt")
     assert np.isfinite(model.predict(data[0])).all()
+
+
+def test_checkpoints_are_written_as_often_as_asked(data, tmp_path, monkeypatch):
+    now, times = [0.0], []
+    monkeypatch.setattr("saltus.engine.logbook.monotonic", lambda: now.__setitem__(0, now[0] + 1.0) or now[0])
+    monkeypatch.setattr("saltus.checkpoints.write_checkpoint", lambda *_: times.append(now[0]))
+    model = AnnealedRegressor(n_iter=300_000, n_chains=1, random_state=0)
+    n_written = {}
+    for seconds in (0, 7, 10**6):
+        times.clear()
+        model.fit(*data, checkpoint=tmp_path / "run.ckpt", checkpoint_every=seconds)
+        n_written[seconds] = len(times)
+        assert np.diff(times[:-2]).min(initial=np.inf) >= seconds
+    assert n_written[0] > n_written[7] > n_written[10**6] == 2  # where the chain ends, and at the end
 
 
 def test_checkpoints_come_back_as_they_were_written(data, tmp_path, monkeypatch):
