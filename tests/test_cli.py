@@ -132,6 +132,14 @@ def test_numbers_that_may_stand_for_missing_ones_are_pointed_out(tmp_path):
     assert "7 of 40 rows were dropped, as a value is missing: a (7)." in out
 
 
+def test_a_copy_of_the_target_is_pointed_out(tmp_path):
+    rows = [[x**2 % 7, 5 - 0.1 * y, y, y + 1e-3 * x] for x in range(40) for y in [x**2 % 11]]
+    data = write_rows(tmp_path / "t.csv", rows, ["a", "y in %", "y", "nearly"])
+    _, out, _ = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
+    assert "y in % is y itself, or in other units. If it is not known beforehand: --drop 'y in %'." in out
+    assert "nearly is" not in out
+
+
 def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
     data = write_rows(tmp_path / "t.csv", [[i, i**2 % 7, i % 5] for i in range(40)], ["run id", "a", "y"])
     _, out, _ = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
@@ -156,6 +164,7 @@ def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
         (["--target", "lift", "--test-size", "0.95"], "there are 3, and 55 held out. Lower --test-size. Choose fewer"),
         (["--target", "lift", "--bayes", "--criterion", "aic"], "--bayes averages over all sizes"),
         (["--target", "lift", "--report", "no/report.html"], "there is no folder"),
+        (["--target", "lift", "--report", "r.pdf"], "A report is HTML, and r.pdf would be taken for something else."),
         (["--target", "lift", "-o", "x.html", "--report", "x.html"], "cannot both go to x.html"),
     ],
 )

@@ -40,12 +40,28 @@ def test_nothing_is_overwritten_and_that_is_known_before_the_work_begins(folder,
     monkeypatch.setattr("saltus.files.load", never)
     monkeypatch.setattr("saltus.tables.read_table", never)
     monkeypatch.setattr(AnnealedRegressor, "fit", never)
+    for name in ("wing.csv", "wing.saltus"):
+        (tmp_path / name).touch()
     (tmp_path / "taken").write_text("precious")
     code, _, err = run(*arguments)
     assert code == 2
     option = arguments[arguments.index("taken") - 1]
     assert f"taken exists. Give another name with {option}, or replace it with --force." in err
     assert (tmp_path / "taken").read_text() == "precious"
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_the_work_begins(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    code, out, err = run("fit", folder / "wing.csv", "--target", "lift", "-o", tmp_path / "m.saltus")
+    assert (code, out) == (2, "")
+    assert f"you may not write into {tmp_path}. Give another with -o." in err
+
+
+def test_an_input_that_is_not_there_is_named_first(folder, tmp_path):
+    code, _, err = run("fit", tmp_path / "no" / "wing.csv", "--target", "lift")
+    assert (code, err) == (2, f"saltus: There is no file {tmp_path / 'no' / 'wing.csv'}.\n")
+    code, _, err = run("predict", folder / "wing.saltus", tmp_path / "no.csv", "-o", tmp_path / "out.csv")
+    assert (code, err) == (2, f"saltus: There is no file {tmp_path / 'no.csv'}.\n")
 
 
 def test_force_replaces_the_output_and_never_the_input(folder, tmp_path):

@@ -62,7 +62,7 @@ def test_demo_takes_data(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: path, "No such file"),
+        (lambda path: path, "There is no file"),
         (lambda path: write_csv(path, header="a,x2,y1,y2"), "has no column x1"),
         (lambda path: write_csv(path, n_rows=300), "has 300 rows; the experiment needs at least 400"),
         (lambda path: path.write_text("x1,x2,y1,y2\n1,2,3,four\n"), "line 2: could not convert"),

@@ -14,6 +14,8 @@ from saltus.tables.table import quote
 
 # An input that more than this share of rows lacks would cost more rows than it is worth.
 MOST_MISSING = 0.5
+# Columns so correlated differ by their units at most, and rounding.
+SAME = 1 - 1e-9
 # Numbers that often stand for a missing value; they are suspected if they are so frequent.
 SENTINELS, SUSPICIOUS = (-99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0), 3
 
@@ -95,6 +97,7 @@ def choose_data(
         why = "".join(f" {one_line(name)}: {reason}." for name, reason in left_out.items())
         raise TableError(f"{table.source} has no column to predict {join_names(targets)} from.{why}")
     X, Y = (_stack(table, values, names, complete) for names in (chosen, targets))
+    notes += _copies(X, Y, chosen, targets)
     return Data(X, Y, chosen, list(targets), left_out, notes)
 
 
@@ -137,6 +140,20 @@ def _dropped_rows(values: dict[str, Floats], complete: Bools) -> list[str]:
     how = "missing or infinite" if infinite else "missing"
     were = "row was" if n_dropped == 1 else "rows were"
     return [f"{n_dropped} of {len(complete)} {were} dropped, as a value is {how}: {join_names(counts)}."]
+
+
+def _copies(X: Floats, Y: Floats, inputs: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """Point out inputs that are a target in other units."""
+    X, Y = (values / np.abs(values).max(axis=0) for values in (X, Y))  # so that no square overflows
+    with np.errstate(invalid="ignore"):  # of columns that vary in their last digits only
+        X, Y = ((values - values.mean(axis=0)) / values.std(axis=0) for values in (X, Y))
+    return [
+        f"{one_line(name)} is {one_line(target)} itself, or in other units. If it is not known beforehand: "
+        f"--drop {shlex.quote(name)}."
+        for i, target in enumerate(targets)
+        for name, correlation in zip(inputs, Y[:, i] @ X / len(X), strict=True)
+        if abs(correlation) > SAME
+    ]
 
 
 def _suspicions(values: dict[str, Floats]) -> list[str]:

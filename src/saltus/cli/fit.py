@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE, INTERRUPTED, note
 from saltus.cli.options import add_command, add_output, add_reading, jobs, positive, read, seconds, seed, share
-from saltus.cli.outputs import check_output, name_beside, still_free
+from saltus.cli.outputs import check_output, check_page, name_beside, still_free
 
 if TYPE_CHECKING:
     from saltus.cli.options import Commands
@@ -166,6 +166,7 @@ def _check_options(options: argparse.Namespace, output: Path) -> None:
         raise ValueError("--bayes averages over all sizes and needs no --criterion. Leave one of the two out.")
     check_output(output, force=options.force, inputs=(options.data,))
     if options.report is not None:
+        check_page(options.report)
         check_output(options.report, force=options.force, inputs=(options.data,), option="--report")
         if options.report.absolute() == output.absolute():
             raise ValueError(f"The model and the report cannot both go to {output}.")

@@ -1,5 +1,6 @@
 """Where results go: checked before the work begins, written whole, and never over what is there."""
 
+import os
 from itertools import count
 from pathlib import Path
 
@@ -7,16 +8,27 @@ from saltus.cli.console import note
 
 
 def check_output(path: Path, *, force: bool, inputs: tuple[Path, ...] = (), option: str = "-o") -> None:
-    """Raise if a file cannot or must not be written; the option is the one that names it."""
+    """Raise if a file cannot or must not be written, or an input is not there; the option is the one that names it."""
+    for other in inputs:
+        if not other.exists():
+            raise ValueError(f"There is no file {other}.")
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {folder}.")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{path} cannot be written: you may not write into {folder}. Give another with {option}.")
     if path.is_dir():
         raise ValueError(f"{path} is a folder. Give the name of a file in it.")
     if any(other.exists() and path.exists() and path.samefile(other) for other in inputs):
         raise ValueError(f"{path} is to be read, and cannot be written as well. Give another name with {option}.")
     if is_there(path) and not force:
         raise ValueError(f"{path} exists. Give another name with {option}, or replace it with --force.")
+
+
+def check_page(path: Path) -> None:
+    """Raise if a name promises something other than a page."""
+    if path.suffix.lower() not in ("", ".html", ".htm"):
+        raise ValueError(f"A report is HTML, and {path} would be taken for something else. Name it {path.stem}.html.")
 
 
 def name_beside(path: Path, suffix: str) -> Path:

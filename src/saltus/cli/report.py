@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE, note
 from saltus.cli.options import add_command, add_output, add_reading, read
-from saltus.cli.outputs import check_output, name_beside, still_free
+from saltus.cli.outputs import check_output, check_page, name_beside, still_free
 
 if TYPE_CHECKING:
     from saltus._typing import Floats
@@ -37,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
     """Load, read, match, draw and write."""
     output = options.output or name_beside(options.model, ".html")
     inputs = (options.model,) if options.data is None else (options.model, options.data)
+    check_page(output)
     check_output(output, force=options.force, inputs=inputs)
     from saltus.cli.matching import match_rows
     from saltus.cli.models import load_model

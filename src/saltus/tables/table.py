@@ -118,7 +118,7 @@ class Table:
         if flaw.count > column.n_numbers:
             return f"{quote(name)} has numbers that cannot be read, such as {flaw}. {self._number_remedy(flaw)}"
         if flaw.text == name:
-            return f"{flaw.place.capitalize()} repeats the header. Remove it, or all such lines."
+            return f"{self.source}, {flaw.place} repeats the header. Remove such lines."
         if flaw.is_first and flaw.count == 1:
             return f"{quote(name)} is a column of numbers but for {flaw}. If that is a line of units, remove it."
         few, them = ("one cell,", "it") if flaw.count == 1 else (f"{flaw.count} cells, the first of them", "them")
