@@ -236,8 +236,12 @@ def _posterior_of_size(model: BayesianRegressor) -> Section:
     ]
     if posterior.get(largest_size(model), 0.0) > HARDLY:
         said.append("k_max cuts the posterior off: raise it.")
-    rows = tuple((k, share) for k, share in posterior.items() if share >= RARE)
-    caption = f"The posterior of the number of centres, where it is at least {percent(RARE)}."
+    near = {k: share for k, share in posterior.items() if abs(k - mode) <= SIZES_BESIDE_BEST}
+    rows = tuple((k, share) for k, share in near.items() if share >= RARE)
+    caption = (
+        f"The posterior of the number of centres, within {SIZES_BESIDE_BEST} of the most probable, where it is at least "
+        f"{percent(RARE)}."
+    )
     return Section("Size", tuple(said), (Table(caption, [("centres", "d"), ("probability", ".3f")], rows),))
 
 
