@@ -239,8 +239,8 @@ def _posterior_of_size(model: BayesianRegressor) -> Section:
     near = {k: share for k, share in posterior.items() if abs(k - mode) <= SIZES_BESIDE_BEST}
     rows = tuple((k, share) for k, share in near.items() if share >= RARE)
     caption = (
-        f"The posterior of the number of centres, within {SIZES_BESIDE_BEST} of the most probable, where it is at least "
-        f"{percent(RARE)}."
+        f"The posterior of the number of centres, within {SIZES_BESIDE_BEST} of the most probable, where it is at "
+        f"least {percent(RARE)}."
     )
     return Section("Size", tuple(said), (Table(caption, [("centres", "d"), ("probability", ".3f")], rows),))
 
