@@ -1,5 +1,6 @@
 """One chain: its state, one step, a block of steps."""
 
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -166,7 +167,6 @@ def start_record(state: State, n_trace: int) -> Record:
     )
 
 
-@entry_point
 def count_active(target: Target, relevance: Floats) -> int:
     """Count the inputs that are switched on, where the metric is learned; 0 where it is given."""
     n_active = 0
@@ -177,21 +177,25 @@ def count_active(target: Target, relevance: Floats) -> int:
     return n_active
 
 
-@entry_point
 def log_density(target: Target, rss: Floats, k: int, n_active: int) -> float:
     """Evaluate log pi from the residual sums of squares."""
     log_rss = 0.0
     for i in range(rss.size):
-        log_rss += np.log(max(rss[i], target.rss_floor[i]))
+        log_rss += log(max(rss[i], target.rss_floor[i]))
     return -0.5 * target.n_total * log_rss - target.penalty[k, n_active]
+
+
+# Python calls the functions above as they are: entry points would take longer to compile than they ever save.
+count_active_kernel, log_density_kernel = kernel(count_active), kernel(log_density)
 
 
 @glue
 def place_in_metric(to_metric: Floats, state: State, which: int) -> None:
     """Find the metric coordinates of the centres that an edit brings in."""
+    incoming, incoming_metric, n_in = state.edits.incoming, state.incoming_metric, state.edits.n_in[which]
     q, d = to_metric.shape
-    for a in range(state.edits.n_in[which]):
-        unit, metric = state.edits.incoming[which, a], state.incoming_metric[which, a]
+    for a in range(n_in):
+        unit, metric = incoming[which, a], incoming_metric[which, a]
         for i in range(q):
             row = to_metric[i]
             total = 0.0
@@ -203,32 +207,31 @@ def place_in_metric(to_metric: Floats, state: State, which: int) -> None:
 @glue
 def draw_steps(rng: np.random.Generator, to_metric: Floats, tuning: Tuning, state: State, n_most: int) -> int:
     """Draw steps from the present state until the edits are used up; return how many. Mutates edits and drawn."""
-    drawn = state.drawn
-    k_max = state.centers.shape[0]
-    drawn.n_edits[0] = 0
+    centers, k, edits, n_edits = state.centers, state.k[0], state.edits, state.drawn.n_edits
+    moves, edit, log_green, log_uniform = (
+        state.drawn.move,
+        state.drawn.edit,
+        state.drawn.log_green,
+        state.drawn.log_uniform,
+    )
+    split_scale, walk_scale = tuning.split_scale, tuning.walk_scale
+    k_max, n_most_edits = centers.shape[0], edits.n_in.size
+    n_most = min(n_most, moves.size)
+    n_edits[0] = 0
     n_drawn = 0
-    while n_drawn < min(n_most, drawn.move.size) and drawn.n_edits[0] < state.edits.n_in.size:
+    while n_drawn < n_most and n_edits[0] < n_most_edits:
+        which = n_edits[0]
         move = int(rng.random() * len(MOVES))
-        feasible, log_green = propose(
-            rng,
-            move,
-            state.centers,
-            state.k[0],
-            k_max,
-            tuning.split_scale,
-            tuning.walk_scale,
-            state.edits,
-            drawn.n_edits[0],
-        )
-        drawn.move[n_drawn] = move
-        drawn.edit[n_drawn] = -1
+        feasible, log_ratio = propose(rng, move, centers, k, k_max, split_scale, walk_scale, edits, which)
+        moves[n_drawn] = move
+        edit[n_drawn] = -1
         if feasible:
-            place_in_metric(to_metric, state, drawn.n_edits[0])
-            drawn.edit[n_drawn] = drawn.n_edits[0]
-            drawn.log_green[n_drawn] = log_green
-            drawn.log_uniform[n_drawn, 0] = np.log(rng.random())
-            drawn.log_uniform[n_drawn, 1] = np.log(rng.random())
-            drawn.n_edits[0] += 1
+            place_in_metric(to_metric, state, which)
+            edit[n_drawn] = which
+            log_green[n_drawn] = log_ratio
+            log_uniform[n_drawn, 0] = np.log(rng.random())
+            log_uniform[n_drawn, 1] = np.log(rng.random())
+            n_edits[0] += 1
         n_drawn += 1
     return n_drawn
 
@@ -239,43 +242,40 @@ def survey(target: Target, state: State) -> None:
 
     The columns are forgotten: memory is faster to read twice than to write.
     """
-    edits, products, tiles, columns = state.edits, state.products, state.factor.tiles, state.scratch.columns
+    tiles, columns, along, gram = state.factor.tiles, state.scratch.columns, state.products.along, state.products.gram
+    centers, relevance, n_in = state.incoming_metric, state.relevance, state.edits.n_in
+    basis_code, X_metric, root_weight = target.basis_code, target.X_metric, target.root_weight
     n_columns = state.factor.rss.size + target.m_fixed + state.k[0]
     n_edits = state.drawn.n_edits[0]
     for b in range(n_edits):
-        products.gram[b, 0] = 0.0
-        products.gram[b, 1] = 0.0
-        products.gram[b, 2] = 0.0
+        gram[b, 0] = 0.0
+        gram[b, 1] = 0.0
+        gram[b, 2] = 0.0
         for a in range(2):
-            along = products.along[b, a]
+            row = along[b, a]
             for j in range(n_columns):
-                along[j] = 0.0
+                row[j] = 0.0
     for t in range(tiles.shape[0]):
         for b in range(n_edits):
-            for a in range(edits.n_in[b]):
+            for a in range(n_in[b]):
                 column = columns[a, 0]
-                center = state.incoming_metric[b, a]
-                evaluate_column(
-                    target.basis_code, target.X_metric[t], center, state.relevance, target.root_weight[t], column
-                )
-                add_products(tiles[t], column, n_columns, products.along[b, a])
+                evaluate_column(basis_code, X_metric[t], centers[b, a], relevance, root_weight[t], column)
+                add_products(tiles[t], column, n_columns, along[b, a])
                 for other in range(a + 1):
-                    products.gram[b, a + other] += dot(column, columns[other, 0], column.size)
+                    gram[b, a + other] += dot(column, columns[other, 0], column.size)
 
 
 @glue
 def fill_columns(target: Target, state: State, which: int) -> None:
     """Evaluate the columns that an edit brings in, over all rows, unless the survey left them there. O(N d)."""
-    n_forgotten = state.edits.n_in[which]
-    if target.X_metric.shape[0] == 1 and state.edits.n_in.size == 1:
+    centers, relevance, columns, n_in = state.incoming_metric, state.relevance, state.scratch.columns, state.edits.n_in
+    basis_code, X_metric, root_weight = target.basis_code, target.X_metric, target.root_weight
+    n_forgotten = n_in[which]
+    if X_metric.shape[0] == 1 and n_in.size == 1:
         n_forgotten = 0
     for a in range(n_forgotten):
-        center = state.incoming_metric[which, a]
-        for t in range(target.X_metric.shape[0]):
-            column = state.scratch.columns[a, t]
-            evaluate_column(
-                target.basis_code, target.X_metric[t], center, state.relevance, target.root_weight[t], column
-            )
+        for t in range(X_metric.shape[0]):
+            evaluate_column(basis_code, X_metric[t], centers[which, a], relevance, root_weight[t], columns[a, t])
 
 
 @glue
@@ -294,52 +294,55 @@ def accept(log_ratio: float, log_green: float, log_uniform: Floats, temperature:
 @glue
 def replace_centers(state: State, which: int) -> None:
     """Carry an edit out on the list of centres, in the order in which `commit` treats the columns."""
-    edits, centers = state.edits, state.centers
-    k = state.k[0]
+    edits, centers, n_centers = state.edits, state.centers, state.k
+    n_out, out, n_in, incoming = edits.n_out[which], edits.out, edits.n_in[which], edits.incoming
+    k = n_centers[0]
     d = centers.shape[1]
-    for a in range(edits.n_out[which]):
-        for j in range(edits.out[which, a], k - 1):
+    for a in range(n_out):
+        for j in range(out[which, a], k - 1):
             for i in range(d):
                 centers[j, i] = centers[j + 1, i]
         k -= 1
-    for a in range(edits.n_in[which]):
+    for a in range(n_in):
         for i in range(d):
-            centers[k, i] = edits.incoming[which, a, i]
+            centers[k, i] = incoming[which, a, i]
         k += 1
-    state.k[0] = k
+    n_centers[0] = k
 
 
 @glue
 def is_faint(target: Target, products: Products, which: int, n_in: int) -> bool:
     """Say whether an edit brings in a basis function that no row sees."""
-    squared = products.gram[which]
-    return (n_in > 0 and squared[0] < target.faintest) or (n_in > 1 and squared[2] < target.faintest)
+    squared, faintest = products.gram[which], target.faintest
+    return (n_in > 0 and squared[0] < faintest) or (n_in > 1 and squared[2] < faintest)
 
 
 @glue
 def take_step(target: Target, tuning: Tuning, state: State, record: Record, number: int, temperature: float) -> bool:
     """Take a step that was drawn and surveyed; say whether the state changed."""
-    edits, drawn = state.edits, state.drawn
-    move, which = drawn.move[number], drawn.edit[number]
-    record.counts[move, CHOSEN] += 1
+    edits, factor, products, scratch, counts = state.edits, state.factor, state.products, state.scratch, record.counts
+    log_green, log_uniform = state.drawn.log_green[number], state.drawn.log_uniform[number]
+    move, which = state.drawn.move[number], state.drawn.edit[number]
+    k, relevance, log_posterior = state.k[0], state.relevance, state.log_posterior
+    m_fixed, two_stage = target.m_fixed, tuning.two_stage
+    counts[move, CHOSEN] += 1
     if which < 0:
         return False
-    record.counts[move, FEASIBLE] += 1
-    k = state.k[0]
+    counts[move, FEASIBLE] += 1
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
-    if is_faint(target, state.products, which, n_in):
+    if is_faint(target, products, which, n_in):
         return False
-    if not score(state.factor, state.products, which, state.scratch, target.m_fixed, k, n_out, out, n_in):
+    if not score(factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
         return False
-    n_active = count_active(target, state.relevance)
-    log_ratio = log_density(target, state.scratch.rss, k + n_in - n_out, n_active) - state.log_posterior[0]
-    if not accept(log_ratio, drawn.log_green[number], drawn.log_uniform[number], temperature, tuning.two_stage):
+    n_active = count_active_kernel(target, relevance)
+    log_ratio = log_density_kernel(target, scratch.rss, k + n_in - n_out, n_active) - log_posterior[0]
+    if not accept(log_ratio, log_green, log_uniform, temperature, two_stage):
         return False
-    record.counts[move, ACCEPTED] += 1
+    counts[move, ACCEPTED] += 1
     fill_columns(target, state, which)
-    commit(state.factor, state.products, which, state.scratch, target.m_fixed, k, n_out, out, n_in)
+    commit(factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
     replace_centers(state, which)
-    state.log_posterior[0] = log_density(target, state.factor.rss, state.k[0], n_active)
+    log_posterior[0] = log_density_kernel(target, factor.rss, k + n_in - n_out, n_active)
     return True
 
 
@@ -394,8 +397,8 @@ def take_metric_step(
     record.counts[move, FEASIBLE] += 1
     if not factor_anew(target, state):
         return False
-    n_active = count_active(target, state.proposed_relevance)
-    log_posterior = log_density(target, state.spare.rss, state.k[0], n_active)
+    n_active = count_active_kernel(target, state.proposed_relevance)
+    log_posterior = log_density_kernel(target, state.spare.rss, state.k[0], n_active)
     if not accept(log_posterior - state.log_posterior[0], log_green, log_uniform, temperature, tuning.two_stage):
         return False
     record.counts[move, ACCEPTED] += 1
@@ -409,18 +412,24 @@ def take_metric_step(
 @glue
 def note_state(state: State, record: Record, n_done: int) -> None:
     """Enter a new state, reached after n_done iterations, into the record. Mutates the record."""
-    k = state.k[0]
-    value = state.log_posterior[0]
-    record.best_by_k[k] = max(record.best_by_k[k], value)
-    if value > record.best_log_posterior[0]:
-        record.best_log_posterior[0] = value
-        record.best_k[0] = k
-        record.best_iteration[0] = n_done
-        for i in range(state.relevance.size):
-            record.best_relevance[i] = state.relevance[i]
+    k, value, centers, relevance = state.k[0], state.log_posterior[0], state.centers, state.relevance
+    best, best_k, best_iteration, by_k = (
+        record.best_log_posterior,
+        record.best_k,
+        record.best_iteration,
+        record.best_by_k,
+    )
+    best_centers, best_relevance = record.best_centers, record.best_relevance
+    by_k[k] = max(by_k[k], value)
+    if value > best[0]:
+        best[0] = value
+        best_k[0] = k
+        best_iteration[0] = n_done
+        for i in range(relevance.size):
+            best_relevance[i] = relevance[i]
         for j in range(k):
-            for i in range(state.centers.shape[1]):
-                record.best_centers[j, i] = state.centers[j, i]
+            for i in range(centers.shape[1]):
+                best_centers[j, i] = centers[j, i]
 
 
 def _compile_run_block(digest: str, learns_metric: bool):  # type: ignore[no-untyped-def]

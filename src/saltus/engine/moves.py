@@ -68,7 +68,7 @@ def pick(rng: np.random.Generator, k: int) -> int:
 
 
 @kernel
-def nearest(centers: Floats, k: int, point: Floats, skip: int, skip_too: int = -1) -> tuple[int, float]:
+def nearest(centers: Floats, k: int, point: Floats, skip: int, skip_too: int) -> tuple[int, float]:
     """Find the centre nearest to `point`, other than those to skip: (index, squared distance). O(k d)."""
     best = -1
     best_distance = np.inf
@@ -87,8 +87,8 @@ def nearest(centers: Floats, k: int, point: Floats, skip: int, skip_too: int = -
 @glue
 def find_partner(centers: Floats, k: int, one: int, reach: float) -> int:
     """Find the centre that makes a pair with number `one`: each other's nearest, within reach; or -1."""
-    other, _ = nearest(centers, k, centers[one], one)
-    back, _ = nearest(centers, k, centers[other], other)
+    other, _ = nearest(centers, k, centers[one], one, one)
+    back, _ = nearest(centers, k, centers[other], other, other)
     if back != one:
         return -1
     for i in range(centers.shape[1]):
@@ -152,7 +152,7 @@ def propose_split(
     if not inside:
         return False, 0.0
     for child in range(2):
-        _, distance = nearest(centers, k, edits.incoming[which, child], parent)
+        _, distance = nearest(centers, k, edits.incoming[which, child], parent, parent)
         if distance < squared_gap:
             return False, 0.0
     edits.out[which, 0] = parent
@@ -226,7 +226,7 @@ def propose_pair_update(
         edits.incoming[which, 0, i] = low
         edits.incoming[which, 1, i] = high
         inside = inside and 0.0 <= low <= 1.0 and 0.0 <= high <= 1.0
-        squared_gap += (high - low) ** 2
+        squared_gap += (high - low) * (high - low)
     if not inside:
         return False, 0.0
     for member in range(2):
