@@ -25,4 +25,4 @@ def propose(rng, move, centers, k, k_max, split_scale, walk_scale, edits, which)
 @njit
 def gaussian_column(X, center, column):
     weight = np.ones(column.size)
-    evaluate.evaluate_column(radial.GAUSSIAN, X, center, np.ones(center.size), weight, column)
+    evaluate.evaluate_column(radial.GAUSSIAN, X, center, np.ones(center.size - 1), weight, column)

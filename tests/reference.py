@@ -20,7 +20,7 @@ PROFILES = {
 
 
 def design_matrix(X, centers, basis, metric=None, width=1.0):
-    """[1, X, phi(x; mu_1), ..., phi(x; mu_k)] under r^2 = (x - mu)' metric (x - mu)."""
+    """[1, X, phi(x; mu_1), ..., phi(x; mu_k)] under r^2 = (x - mu)' metric (x - mu); one width, or one for each."""
     metric = np.eye(X.shape[1]) if metric is None else metric
     difference = X[:, None, :] - np.asarray(centers).reshape(-1, X.shape[1])[None]
     r_squared = np.einsum("nki,ij,nkj->nk", difference, metric, difference)
@@ -60,6 +60,7 @@ class ReferenceChain:
     weight: np.ndarray | None = None
     centers: np.ndarray = field(default_factory=lambda: np.empty((0, 1)))
     relevance: np.ndarray | None = None  # where the metric is learned
+    sharpest: float | None = None  # where widths are the functions' own: 1 / sharpest to it, as centers[:, -1] says
     faintest: float = 0.0  # the smallest squared norm of a column
 
     def __post_init__(self):
@@ -67,13 +68,21 @@ class ReferenceChain:
         self.n_total = len(self.X) if self.weight is None else self.weight.sum()
         self.log_posterior = self.log_density(self.centers)
 
+    def design_matrix(self, centers, relevance):
+        """The design, for centres whose last coordinate may be that of their width."""
+        d, width = self.X.shape[1], 1.0
+        if self.sharpest is not None:
+            width = self.sharpest ** (1 - 2 * centers[:, d])
+        return design_matrix(self.X, centers[:, :d], self.basis, self.metric(relevance), width)
+
     def metric(self, relevance):
-        factor = self.to_metric if relevance is None else relevance[:, None] * self.to_metric
+        to_metric = self.to_metric[:, : self.X.shape[1]]
+        factor = to_metric if relevance is None else relevance[:, None] * to_metric
         return factor.T @ factor
 
     def log_density(self, centers, relevance=None):
         relevance = self.relevance if relevance is None else relevance
-        D = design_matrix(self.X, centers, self.basis, self.metric(relevance))
+        D = self.design_matrix(centers, relevance)
         rss = least_squares_rss(D, self.Y, self.weight)
         n_active = 0 if relevance is None else (relevance > 0).sum()
         return -self.n_total / 2 * np.log(rss).sum() - self.penalty[len(centers), n_active]
@@ -82,7 +91,7 @@ class ReferenceChain:
         """Whether each of the last n_new columns is away from the span of those before it."""
         relevance = self.relevance if relevance is None else relevance
         root = np.ones(len(self.X)) if self.weight is None else np.sqrt(self.weight)
-        D = design_matrix(self.X, centers, self.basis, self.metric(relevance)) * root[:, None]
+        D = self.design_matrix(centers, relevance) * root[:, None]
         for j in range(D.shape[1] - n_new, D.shape[1]):
             Q = np.linalg.qr(D[:, :j])[0]
             rest = D[:, j] - Q @ (Q.T @ D[:, j])

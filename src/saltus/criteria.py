@@ -2,7 +2,7 @@
 
 Every criterion is -log likelihood + P(k), with P(0) = 0, k basis functions, c outputs, and N rows. A basis
 function costs its c coefficients, and its centre as many parameters as `center_cost` says: one in the paper,
-the number d of its coordinates in full.
+the number d of its coordinates in full, and one more for a width of its own.
 """
 
 from collections.abc import Callable
@@ -26,6 +26,7 @@ class Counts:
     n_fixed: int  # columns of the linear term, the constant included
     center_parameters: int  # d, or 1 by the paper's count; the inputs switched on, where the metric is learned
     n_relevances: int = 0  # parameters of a learned metric
+    own_widths: bool = False  # whether a basis function has one
 
 
 def _n_parameters(counts: Counts, k: Floats) -> Floats:
@@ -83,8 +84,7 @@ def penalty_table(criterion: str | float, counts: Counts, k_max: int, *, full_co
 
     Without `full_cost`, a centre counts for one parameter, as in the paper.
     """
-    if not full_cost:
-        counts = replace(counts, center_parameters=1)
+    counts = replace(counts, center_parameters=counts.center_parameters + counts.own_widths if full_cost else 1)
     k = np.arange(k_max + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         if isinstance(criterion, str):

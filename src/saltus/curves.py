@@ -79,7 +79,7 @@ def _average_mixture(model: BayesianRegressor, stacked: Floats, output: int) -> 
     draws = [predictive.draws[j] for j in spread_out(len(predictive.draws), MOST_DRAWS)]
     mean, scale_squared = np.empty((2, len(draws), N_POINTS, 1))
     for j, draw in enumerate(draws):
-        columns = predictive.features.columns(stacked, draw.centers_unit, draw.relevance)
+        columns = predictive.features.columns(stacked, draw)
         averaged = columns.reshape(N_POINTS, -1, columns.shape[1]).mean(axis=1)
         mean[j, :, 0] = averaged @ draw.mean[:, output]
         half = averaged @ draw.K[output]

@@ -27,14 +27,14 @@ from saltus.regressors import AnnealedRegressor, BayesianRegressor
 from saltus.regressors.notes import ColumnNotes, DataNotes
 from saltus.schedules import Constant, Geometric, Linear, Logarithmic
 
-# Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates of the metric, c outputs,
-# f columns of the linear term. Any other letter is a size within one object.
-SHARED_SIZES = frozenset("dvqcf")
+# Letters that mean the same in all of a model: d inputs, v of which vary, s coordinates of a basis function, q of the
+# metric, c outputs, f columns of the linear term. Any other letter is a size within one object.
+SHARED_SIZES = frozenset("dvsqcf")
 
 # The dataclasses that a model may be made of, and the shapes of their arrays.
 SHAPES: dict[type, dict[str, str]] = {
     AnnealResult: {},
-    BestState: {"relevance": "q", "rss": "c"},
+    BestState: {"places": "ks", "relevance": "q", "rss": "c"},
     Box: {"lower": "d", "width": "d", "varies": "d"},
     ChainResult: {},
     Checkpoint: {},
@@ -45,6 +45,7 @@ SHAPES: dict[type, dict[str, str]] = {
     Draws: {
         "n_bases": "n",
         "centers_unit": "kv",
+        "sharpness": "k",
         "relevance": "nq",
         "mean": "mc",
         "K": "w",
@@ -57,7 +58,7 @@ SHAPES: dict[type, dict[str, str]] = {
     Features: {"to_metric": "qv", "means": "v", "spreads": "v", "kept": "e"},
     GeneratorState: {},
     Geometric: {},
-    Halfway: {"centers": "kv", "relevance": "q"},
+    Halfway: {"centers": "ks", "relevance": "q"},
     Linear: {},
     Logarithmic: {},
     MoveCount: {},
@@ -67,15 +68,16 @@ SHAPES: dict[type, dict[str, str]] = {
         "constant": "c",
         "slope": "vc",
         "centers_unit": "kv",
+        "sharpness": "k",
         "coefficients": "kc",
     },
     OutputScale: {"mean": "c", "scale": "c"},
     PosteriorChain: {},
     Predictive: {},
     Radial: {},
-    SavedChain: {"centers": "kv", "relevance": "q"},
+    SavedChain: {"centers": "ks", "relevance": "q"},
     SavedRecord: {
-        "best_centers": "mv",
+        "best_centers": "ms",
         "best_k": "i",
         "best_relevance": "q",
         "best_log_posterior": "i",
@@ -86,7 +88,7 @@ SHAPES: dict[type, dict[str, str]] = {
         "trace_log_posterior": "n",
     },
     SavedSampler: {
-        "centers": "kv",
+        "centers": "ks",
         "relevance": "q",
         "delta_squared": "c",
         "sigma_squared": "c",

@@ -8,12 +8,13 @@ from saltus.criteria import Counts, learned_metric_table, penalty_table
 from saltus.engine.chain import ACCEPTED, NEVER, Tuning, run_block, run_learned_block, start_record, start_state
 from saltus.engine.design import FAINTEST, Box, FixedPart, make_design
 from saltus.engine.placing import place_centers
+from saltus.engine.sharpness import SHARPEST
 from tests.reference import ReferenceChain
 
 N_STEPS, K_MAX = 400, 6
 
 
-def make(X, Y, basis, metric="standardized", weight=None, criterion=1.0):
+def make(X, Y, basis, metric="standardized", weight=None, criterion=1.0, own_widths=False):
     weight = np.ones(len(X)) if weight is None else weight
     box = Box.around(X, 0.1)
     fixed = FixedPart.of(box.to_unit(X), weight)
@@ -27,6 +28,7 @@ def make(X, Y, basis, metric="standardized", weight=None, criterion=1.0):
         basis=Radial(basis),
         metric=metric,
         penalty=penalty_table(criterion, counts, K_MAX),
+        own_widths=own_widths,
     )
 
 
@@ -38,7 +40,8 @@ def noisy_bumps(bumps, rng):
 
 
 def compare_paths(design, X, weight, basis, two_stage, temperature, seed=5):
-    start = 0.2 + 0.6 * np.random.default_rng(1).random((2, X.shape[1]))
+    own_widths = design.target.log_sharpest > 0
+    start = 0.2 + 0.6 * np.random.default_rng(1).random((2, X.shape[1] + own_widths))
     tuning = Tuning(0.15, 0.1, two_stage)
     state = start_state(design.target, design.fixed.Q, design.Y)
     place_centers(design, state, start)
@@ -56,6 +59,7 @@ def compare_paths(design, X, weight, basis, two_stage, temperature, seed=5):
         weight=weight,
         centers=start,
         faintest=design.target.faintest,
+        sharpest=SHARPEST if own_widths else None,
     )
     rng, reference_rng = np.random.default_rng(seed), np.random.default_rng(seed)
     for i in range(N_STEPS):
@@ -91,6 +95,12 @@ def test_weights(noisy_bumps, rng):
     compare_paths(make(X, Y, "cubic", weight=weight), X, weight, "cubic", True, temperature)
 
 
+@pytest.mark.parametrize("basis", ["gaussian", "multiquadric", "inverse_multiquadric"])
+def test_own_widths(noisy_bumps, basis):
+    X, Y = noisy_bumps
+    compare_paths(make(X, Y, basis, own_widths=True), X, None, basis, True, np.ones(N_STEPS))
+
+
 @pytest.mark.parametrize("basis", ["linear", "gaussian"])
 def test_one_input_one_output(rng, basis):
     X = rng.uniform(0, 1, (40, 1))
@@ -98,17 +108,29 @@ def test_one_input_one_output(rng, basis):
     compare_paths(make(X, Y, basis), X, None, basis, True, np.ones(N_STEPS))
 
 
-@pytest.mark.parametrize("basis", ["gaussian", "cubic"])
-@pytest.mark.parametrize("two_stage", [True, False])
-def test_learned_metric(noisy_bumps, rng, basis, two_stage):
+@pytest.mark.parametrize(
+    ("basis", "two_stage", "own_widths"),
+    [("gaussian", True, False), ("cubic", True, False), ("cubic", False, False), ("gaussian", False, True)],
+)
+def test_learned_metric(noisy_bumps, rng, basis, two_stage, own_widths):
     """Moves of the metric after every third step, on two inputs that matter and one that does not."""
     X, Y = noisy_bumps
     X = np.column_stack([X, rng.random(len(X))])
     box, weight = Box.around(X, 0.1), np.ones(len(X))
     fixed = FixedPart.of(box.to_unit(X), weight)
     penalty = learned_metric_table(1.0, Counts(len(X), 2, fixed.Q.shape[1], 3), K_MAX)
-    design = make_design(X, Y, weight, box=box, fixed=fixed, basis=Radial(basis), metric="learned", penalty=penalty)
-    start, relevance = 0.2 + 0.6 * rng.random((2, 3)), np.array([1.0, 0.5, 0.2])
+    design = make_design(
+        X,
+        Y,
+        weight,
+        box=box,
+        fixed=fixed,
+        basis=Radial(basis),
+        metric="learned",
+        penalty=penalty,
+        own_widths=own_widths,
+    )
+    start, relevance = 0.2 + 0.6 * rng.random((2, 3 + own_widths)), np.array([1.0, 0.5, 0.2])
     tuning = Tuning(0.15, 0.1, two_stage, steps_between_metric_moves=3)
     state = start_state(design.target, design.fixed.Q, design.Y)
     place_centers(design, state, start, relevance)
@@ -124,6 +146,8 @@ def test_learned_metric(noisy_bumps, rng, basis, two_stage):
         two_stage=two_stage,
         centers=start,
         relevance=relevance,
+        faintest=design.target.faintest,
+        sharpest=SHARPEST if own_widths else None,
     )
     one, other = np.random.default_rng(5), np.random.default_rng(5)
     seen = set()

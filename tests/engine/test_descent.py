@@ -27,11 +27,15 @@ def problem(rng):
 
 @pytest.mark.parametrize("basis", RADIAL_NAMES)
 @pytest.mark.parametrize("metric", ["learned", "mahalanobis"])
-def test_gradient_against_finite_differences(problem, basis, metric):
-    design = make(*problem, Radial(basis, width=1.3), metric=metric)
-    landscape = Landscape.of(design)
+@pytest.mark.parametrize("widths", ["shared", "own"])
+def test_gradient_against_finite_differences(problem, basis, metric, widths):
+    if widths == "own" and not Radial(basis).has_width:
+        pytest.skip("has no width")
+    design = make(*problem, Radial(basis, width=1.3), metric=metric, widths=widths)
+    landscape = replace(Landscape.of(design), faintest=0.0)
     rng = np.random.default_rng(1)
-    centers, relevance = rng.random((4, 3)), np.array([0.7, 1.1, 0.4])
+    d = 3 + (widths == "own")
+    centers, relevance = rng.random((4, d)), np.array([0.7, 1.1, 0.4])
     if metric == "mahalanobis":
         relevance = np.ones(3)
     _, to_centers, to_log_relevance = landscape.gradient(centers, relevance)
@@ -45,25 +49,26 @@ def test_gradient_against_finite_differences(problem, basis, metric):
         return (ends[0] - ends[1]) / (2 * step)
 
     for j in range(4):
-        for i in range(3):
-            change = np.zeros((4, 3))
+        for i in range(d):
+            change = np.zeros((4, d))
             change[j, i] = 1.0
             expected = slope(change, np.zeros(3))
             assert to_centers[j, i] == pytest.approx(expected, rel=1e-5, abs=1e-5 * np.abs(to_centers).max())
     for i in range(3):
-        expected = slope(np.zeros((4, 3)), np.eye(3)[i])
+        expected = slope(np.zeros((4, d)), np.eye(3)[i])
         assert to_log_relevance[i] == pytest.approx(expected, rel=1e-5, abs=1e-5 * np.abs(to_log_relevance).max())
 
 
 @pytest.mark.parametrize("metric", ["learned", "euclidean"])
-def test_its_value_is_that_of_the_chain(problem, metric):
-    design = make(*problem, "gaussian", metric=metric)
-    landscape = Landscape.of(design)
+@pytest.mark.parametrize("widths", ["shared", "own"])
+def test_its_value_is_that_of_the_chain(problem, metric, widths):
+    design = make(*problem, "gaussian", metric=metric, widths=widths)
+    landscape = replace(Landscape.of(design), faintest=0.0)
     rng = np.random.default_rng(1)
     relevance = np.array([0.7, 0.0, 0.4]) if metric == "learned" else np.ones(3)
     for k in (0, 1, 4):
         state = start_state(design.target, design.fixed.Q, design.Y)
-        centers = rng.random((k, 3))
+        centers = rng.random((k, 3 + (widths == "own")))
         place_centers(design, state, centers, relevance)
         assert landscape.value(centers, relevance) == pytest.approx(state.log_posterior[0], rel=1e-7, abs=1e-6)
 
@@ -71,7 +76,7 @@ def test_its_value_is_that_of_the_chain(problem, metric):
 def test_many_tiles_and_near_dependence_are_factored_as_by_lapack(rng):
     X = rng.random((1100, 2))  # three tiles, the last not full
     Y = np.stack([np.sin(6 * X[:, 0]), X[:, 1] ** 2], axis=1) + 0.1 * rng.standard_normal((1100, 2))
-    landscape = Landscape.of(make(X, Y, "gaussian"))
+    landscape = Landscape.of(make(X, Y, "gaussian", widths="shared"))
     relevance = np.array([1.5, 0.8])
     judged = set()
     for gap in 10.0 ** np.arange(-1, -7, -1.0):
@@ -93,7 +98,7 @@ def test_ascent_and_elimination_never_lose(problem):
     landscape = Landscape.of(make(*problem, "gaussian"))
     rng = np.random.default_rng(2)
     for _ in range(5):
-        start = landscape.independent(rng.random((8, 3)), np.full(3, 0.8))
+        start = landscape.independent(rng.random((8, 4)), np.full(3, 0.8))
         up = landscape.ascend(start, 20)
         assert up.log_posterior >= start.log_posterior
         assert ((up.centers >= 0) & (up.centers <= 1)).all()
@@ -113,7 +118,7 @@ def test_eliminations_know_what_they_cost(problem):
 
 
 def test_dependent_centres_are_left_out(problem):
-    landscape = Landscape.of(make(*problem, "gaussian"))
+    landscape = Landscape.of(make(*problem, "gaussian", widths="shared"))
     centers = np.random.default_rng(4).random((4, 3))
     twice = np.vstack([centers, centers[:2]])
     relevance = np.full(3, 0.8)

@@ -21,15 +21,27 @@ PRIOR = np.array([MEAN**k / factorial(k) for k in range(K_MAX + 1)])
 PRIOR /= PRIOR.sum()
 
 
-def make_flat_design(d):
-    X = np.random.default_rng(d).random((150, d))
+def make_flat_design(d, *, own_widths=False):
+    """Centres have d coordinates, the last of them that of their width if it is their own."""
+    d -= own_widths
+    X = np.random.default_rng(d).random((2000 if own_widths else 150, d))
     weight = np.ones(len(X))
     box = Box.around(X, 0.0)
     fixed = FixedPart.of(box.to_unit(X), weight)
     penalty = -np.arange(K_MAX + 1) * np.log(MEAN)
-    # Narrow enough for near-collinear columns, which are refused, to be rare.
-    basis = Radial("gaussian", width=0.05 * d)
-    design = make_design(X, X[:, :1], weight, box=box, fixed=fixed, basis=basis, metric="euclidean", penalty=penalty)
+    # Narrow enough for near-collinear columns, which are refused, to be rare; wide enough to be seen.
+    basis = Radial("gaussian", width=0.02 if own_widths else 0.05 * d)
+    design = make_design(
+        X,
+        X[:, :1],
+        weight,
+        box=box,
+        fixed=fixed,
+        basis=basis,
+        metric="euclidean",
+        penalty=penalty,
+        own_widths=own_widths,
+    )
     object.__setattr__(design, "target", design.target._replace(n_total=0.0))
     return design
 
@@ -37,7 +49,7 @@ def make_flat_design(d):
 def statistics(centers):
     """Functions of a state, whose means under the prior are `expected_statistics`."""
     k = len(centers)
-    x = centers[:, 0]
+    x = centers[:, -1]
     difference = (centers[:, None] - centers[None])[np.triu_indices(k, 1)]
     near = np.abs(difference).max(axis=1, initial=0.0) < NEAR
     slant = [np.sign(difference[near, 0] * difference[near, 1]).sum()] if centers.shape[1] > 1 else []
@@ -74,9 +86,9 @@ def expected_statistics(d):
     )
 
 
-def t_values(d, *, n_chains, n_looks, seed=0):
+def t_values(d, *, n_chains, n_looks, seed=0, own_widths=False):
     """Student's t of each statistic, over independent chains that start from exact draws of the prior."""
-    design = make_flat_design(d)
+    design = make_flat_design(d, own_widths=own_widths)
     means = []
     for generator in np.random.SeedSequence([seed, d]).spawn(n_chains):
         rng = np.random.default_rng(generator)

@@ -22,13 +22,15 @@ PRIOR = Prior(v0=8.0, g0=6.0, a=4.0, b=6.0, e1=1.5, e2=1.0)
 STEPS = 10  # moves between fresh data, with Gibbs after every fifth
 
 
-def count_rows(learned):
+def count_rows(many):
     """Of many rows, few centres lie between the same two: then columns hardly ever nearly depend on each other."""
-    return 3 * N_ROWS if learned else N_ROWS
+    return 3 * N_ROWS if many else N_ROWS
 
 
-def make_model(d, c, learned=False):
-    n_rows = count_rows(learned)
+def make_model(d, c, learned=False, own_widths=False):
+    """Make a design whose centres have d coordinates, the last that of their width if it is their own."""
+    n_rows = count_rows(learned or own_widths)
+    d -= own_widths
     X = np.random.default_rng(10 * d + c).random((n_rows, d))
     weight = np.ones(n_rows)
     box = Box.around(X, 0.0 if learned else 0.1)
@@ -40,9 +42,11 @@ def make_model(d, c, learned=False):
         box=box,
         fixed=fixed,
         # r has no scale of its own, so that no relevance makes columns depend on each other.
-        basis=Radial("linear") if learned else Radial("gaussian", width=0.1 * d),
+        basis=Radial("linear") if learned else Radial("gaussian", width=(0.15 if own_widths else 0.1) * d),
         metric="learned" if learned else "euclidean",
         penalty=np.zeros((K_MAX + 1, d + 1) if learned else K_MAX + 1),
+        own_widths=own_widths,
+        rescale=False,
     )
 
 
@@ -68,23 +72,23 @@ def root_shares(design, centers):
     return np.concatenate([np.ones(Q.shape[1]), np.sqrt((rest**2).sum(axis=0) / (P**2).sum(axis=0))])
 
 
-def draw_from_prior(rng, d, c, m_fixed, learned_design=None, relative_design=None):
-    """Draw from the joint prior; under a learned metric, from the part of it where columns are independent."""
-    relevance = np.ones(d)
+def draw_from_prior(rng, design, *, learned=False, relative=False):
+    """Draw from the joint prior, or the part of it where columns are independent."""
+    (q, d), m_fixed, c = design.target.to_metric.shape, design.target.m_fixed, design.Y.shape[1]
+    relevance = np.ones(q)
     while True:
         rate, k = draw_size(rng)
         centers = rng.random((k, d))
-        if learned_design is None:
-            break
-        relevance = draw_relevance(rng, d)
-        if are_independent(learned_design, centers, relevance):
+        if learned:
+            relevance = draw_relevance(rng, q)
+        if (q == d and not learned) or are_independent(design, centers, relevance):
             break
     delta_squared = PRIOR.b / rng.gamma(PRIOR.a, size=c)
     sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
     scale = np.sqrt(sigma_squared * delta_squared)
     alpha = scale[:, None] * rng.standard_normal((c, m_fixed + k))
-    if relative_design is not None:
-        alpha /= root_shares(relative_design, centers)
+    if relative:
+        alpha /= root_shares(design, centers)
     return rate, centers, delta_squared, sigma_squared, alpha, relevance
 
 
@@ -101,7 +105,7 @@ def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
     return np.concatenate(
         [
             [len(logs), len(logs) * k, logs.sum(), (logs**2).sum()],
-            [k, k**2, k == 0, k == K_MAX, np.log(rate), k * np.log(rate), (centers[:, 0] < 0.5).sum()],
+            [k, k**2, k == 0, k == K_MAX, np.log(rate), k * np.log(rate), (centers[:, -1] < 0.3).sum()],
             np.log(delta_squared),
             np.log(sigma_squared),
             np.log(delta_squared) * k,
@@ -113,13 +117,13 @@ def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
     )
 
 
-def run_chain(rng, d, c, n_rounds, learned, relative):
+def run_chain(rng, d, c, n_rounds, learned, relative, own_widths):
     """Average the statistics over a chain on parameters and data."""
-    design = make_model(d, c, learned)
-    n_rows = count_rows(learned)
+    design = make_model(d, c, learned, own_widths)
+    n_rows = count_rows(learned or own_widths)
     m_fixed = design.target.m_fixed
     rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(
-        rng, d, c, m_fixed, design if learned else None, design if relative else None
+        rng, design, learned=learned, relative=relative
     )
     tuning = Tuning(0.15, 0.2, True, *([3] if learned else []))
     state = start_state(design.target, design.fixed.Q, design.Y)
@@ -155,17 +159,18 @@ def run_chain(rng, d, c, n_rounds, learned, relative):
     return np.mean(seen, axis=0), record.counts[:, 2]
 
 
-def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False, relative=False):
+def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False, relative=False, own_widths=False):
     """Student's t of each statistic: chains against independent draws of the prior.
 
     Coefficients are taken in units of their prior, so those drawn exactly need no shares.
     """
     rng = np.random.default_rng([seed, d, c])
-    m_fixed = 1 + d
-    design = make_model(d, c, learned) if learned else None
-    exact = np.array([statistics(*draw_from_prior(rng, d, c, m_fixed, design)) for _ in range(n_prior)])
+    design = make_model(d, c, learned, own_widths)
+    exact = np.array([statistics(*draw_from_prior(rng, design, learned=learned)) for _ in range(n_prior)])
     children = np.random.SeedSequence([seed, d, c, 1]).spawn(n_chains)
-    runs = [run_chain(np.random.default_rng(child), d, c, n_rounds, learned, relative) for child in children]
+    runs = [
+        run_chain(np.random.default_rng(child), d, c, n_rounds, learned, relative, own_widths) for child in children
+    ]
     chains = np.array([means for means, _ in runs])
     n_accepted = sum(accepted for _, accepted in runs)
     assert (n_accepted[: 7 if learned else 5] > 20).all(), "every move must have been accepted"

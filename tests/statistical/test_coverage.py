@@ -4,6 +4,8 @@ On data drawn from the model itself the share inside 90 % intervals is 90 % on a
 with Student's t over independent data sets; |t| < 4.85 fails by chance with probability below 5e-6.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -22,13 +24,12 @@ def covered_share(seed, d, c, n_new=20):
     rng = np.random.default_rng(seed)
     design = geweke.make_model(d, c)
     features = Features.of(design)
-    _, centers, _, sigma_squared, alpha, relevance = geweke.draw_from_prior(rng, d, c, design.target.m_fixed)
+    _, centers, _, sigma_squared, alpha, relevance = geweke.draw_from_prior(rng, design)
     new = design.box.from_unit(rng.random((n_new, d)))
     mean = geweke.design_matrix(design, centers)[: geweke.N_ROWS] @ alpha.T
     design.Y[: geweke.N_ROWS] = mean + np.sqrt(sigma_squared) * rng.standard_normal(mean.shape)
-    y_new = features.columns(new, centers, relevance) @ alpha.T + np.sqrt(sigma_squared) * rng.standard_normal(
-        (n_new, c)
-    )
+    drawn = SimpleNamespace(centers_unit=centers, sharpness=np.ones(len(centers)), relevance=relevance)
+    y_new = features.columns(new, drawn) @ alpha.T + np.sqrt(sigma_squared) * rng.standard_normal((n_new, c))
     settings = SamplerSettings(
         n_warmup=1000,
         n_draws=80,

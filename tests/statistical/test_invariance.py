@@ -1,7 +1,7 @@
 """The chain samples what it should, and planted bugs are caught.
 
 Every statistic is Student's t over independent chains. |t| < LIMIT fails by chance with probability below
-1e-5 for each of the 26 + 9 + 12 statistics here: the false-alarm rate of this file is below 5e-4. Planted bugs are
+1e-5 for each of the 35 + 9 + 12 statistics here: the false-alarm rate of this file is below 5e-4. Planted bugs are
 expected to be beyond it by a wide margin, and the seeds are fixed.
 """
 
@@ -17,6 +17,10 @@ LIMIT = 4.7  # two-sided p = 1e-5 at 99 degrees of freedom
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_without_data_the_prior_comes_back(d):
     assert np.abs(flat_likelihood.t_values(d, n_chains=100, n_looks=200)).max() < LIMIT
+
+
+def test_without_data_the_prior_of_own_widths_comes_back():
+    assert np.abs(flat_likelihood.t_values(2, n_chains=100, n_looks=200, own_widths=True)).max() < LIMIT
 
 
 def test_without_data_the_prior_of_a_learned_metric_comes_back():

@@ -28,6 +28,10 @@ def test_geweke_with_a_learned_metric(d):
     assert np.abs(geweke.t_values(d, 1, n_chains=100, n_rounds=150, n_prior=40_000, learned=True)).max() < LIMIT
 
 
+def test_geweke_with_own_widths():
+    assert np.abs(geweke.t_values(2, 1, n_chains=100, n_rounds=150, n_prior=40_000, own_widths=True)).max() < LIMIT
+
+
 @pytest.mark.parametrize(("d", "c"), [(1, 2), (2, 1)])
 def test_geweke_with_a_relative_ridge(d, c):
     t = geweke.t_values(d, c, n_chains=100, n_rounds=150, n_prior=40_000, relative=True)

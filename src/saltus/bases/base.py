@@ -17,6 +17,10 @@ class Basis(Protocol):
         """The p of phi(s r) = s^p phi(r), or None where there is none: units then matter."""
 
     @property
+    def has_width(self) -> bool:
+        """Whether phi(s r) for another s is a basis function of another width."""
+
+    @property
     def fades(self) -> bool:
         """Whether phi falls to nothing, from 1 at its centre: a column far from every row is nearly 0."""
 

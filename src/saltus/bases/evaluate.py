@@ -15,7 +15,8 @@ def evaluate_column(
 ) -> None:
     """Set column[n] = sqrt(weight_n) phi(x_n; center) for the rows of a tile. O(L q).
 
-    X_metric is (q, L), `center` (q,), `relevance` (q,): r^2 = sum_i (relevance_i (x_i - center_i))^2.
+    X_metric is (q, L), `relevance` (q,), `center` (q + 1,), its last entry the sharpness:
+    r^2 = sharpness^2 sum_i (relevance_i (x_i - center_i))^2.
     """
     radial_column(code, X_metric, center, relevance, column)
     for n in range(column.size):
@@ -29,11 +30,12 @@ def evaluate_column_and_slope(
     center: Floats,
     relevance: Floats,
     root_weight: Floats,
+    squared: Floats,
     column: Floats,
     slope: Floats,
 ) -> None:
-    """Do the same, and set slope[n] = sqrt(weight_n) d phi / d r^2. O(L q)."""
-    radial_column_and_slope(code, X_metric, center, relevance, column, slope)
+    """Do the same, and set squared[n] = r^2 and slope[n] = sqrt(weight_n) d phi / d r^2. O(L q)."""
+    radial_column_and_slope(code, X_metric, center, relevance, squared, column, slope)
     for n in range(column.size):
         column[n] *= root_weight[n]
         slope[n] *= root_weight[n]

@@ -70,6 +70,11 @@ class Radial:
         return _DEGREES.get(self.name)
 
     @property
+    def has_width(self) -> bool:
+        """Whether phi(s r) for another s is a basis function of another width."""
+        return self.name in ("gaussian", "multiquadric", "inverse_multiquadric")
+
+    @property
     def fades(self) -> bool:
         """Whether phi falls from 1 at its centre to nothing."""
         return self.name == "gaussian"
@@ -114,12 +119,13 @@ def exp_of_negative(x: float) -> float:
 
 @glue
 def squared_distances(X: Floats, center: Floats, relevance: Floats, column: Floats) -> None:
-    """Set column[n] = sum_i (relevance_i (X[i, n] - center_i))^2. O(N d)."""
+    """Set column[n] = sum_i (sharpness relevance_i (X[i, n] - center_i))^2; sharpness is last in `center`. O(N d)."""
     n_rows = column.size
+    sharpness = center[relevance.size]
     for n in range(n_rows):
         column[n] = 0.0
-    for i in range(center.size):
-        mu, scale = center[i], relevance[i]
+    for i in range(relevance.size):
+        mu, scale = center[i], sharpness * relevance[i]
         if scale != 0.0:
             for n in range(n_rows):
                 difference = scale * (X[i, n] - mu)
@@ -128,7 +134,7 @@ def squared_distances(X: Floats, center: Floats, relevance: Floats, column: Floa
 
 @glue
 def radial_column(code: int, X: Floats, center: Floats, relevance: Floats, column: Floats) -> None:
-    """Set column[n] = phi(r), r^2 = sum_i (relevance_i (X[i, n] - center_i))^2. O(N d)."""
+    """Set column[n] = phi(r), r being the distance from `center`. O(N d)."""
     n_rows = column.size
     squared_distances(X, center, relevance, column)
     if code == GAUSSIAN:
@@ -153,18 +159,18 @@ def radial_column(code: int, X: Floats, center: Floats, relevance: Floats, colum
 
 @glue
 def radial_column_and_slope(
-    code: int, X: Floats, center: Floats, relevance: Floats, column: Floats, slope: Floats
+    code: int, X: Floats, center: Floats, relevance: Floats, squared: Floats, column: Floats, slope: Floats
 ) -> None:
-    """Do the same, and set slope[n] = d phi / d r^2; 0 at r = 0 where there is none. O(N d)."""
+    """Set squared[n] = r^2, column[n] = phi(r), slope[n] = d phi / d r^2, 0 at r = 0 where there is none. O(N d)."""
     n_rows = column.size
-    squared_distances(X, center, relevance, column)
+    squared_distances(X, center, relevance, squared)
     if code == GAUSSIAN:
         for n in range(n_rows):
-            column[n] = exp_of_negative(-0.5 * column[n])
+            column[n] = exp_of_negative(-0.5 * squared[n])
             slope[n] = -0.5 * column[n]
     elif code == THIN_PLATE:
         for n in range(n_rows):
-            s = column[n]
+            s = squared[n]
             log_s = np.log(s) if s > 0.0 else 0.0
             column[n] = 0.5 * s * log_s
             slope[n] = 0.5 * (log_s + 1.0) if s > 0.0 else 0.0
@@ -175,7 +181,7 @@ def radial_column_and_slope(
         a = 1.0 - b - c
         o = 1.0 if code in (MULTIQUADRIC, INVERSE_MULTIQUADRIC) else 0.0
         for n in range(n_rows):
-            s = column[n]
+            s = squared[n]
             u = np.sqrt(o + s)
             inverse = 1.0 / u if u > 0.0 else 0.0
             column[n] = (a + b * s) * u + c * inverse

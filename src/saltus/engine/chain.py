@@ -29,6 +29,7 @@ from saltus.engine.factor import (
     sum_residuals,
 )
 from saltus.engine.moves import METRIC_MOVES, MOVES, SWITCH, Edits, make_edits, propose, propose_metric
+from saltus.engine.sharpness import kernel_sharpness
 
 CHOSEN, FEASIBLE, ACCEPTED = range(3)
 
@@ -57,7 +58,8 @@ class Target(NamedTuple):
     basis_code: int
     m_fixed: int  # columns of the linear term
     X_metric: Floats  # (n_tiles, q, L), coordinates in which the metric is Euclidean where all relevances are 1
-    to_metric: Floats  # (q, d), takes the unit cube there
+    to_metric: Floats  # (q, d), takes the unit cube there; the last column is 0 where widths are the functions' own
+    log_sharpest: float  # of a basis function with a width of its own; 0 where all share one
     root_weight: Floats  # (n_tiles, L), 0 beyond the data
     n_total: float
     penalty: Floats  # (k_max + 1, q + 1), or (k_max + 1, 1) where the metric is given
@@ -88,7 +90,7 @@ class Drawn(NamedTuple):
 class State(NamedTuple):
     """Where the chain is, and its workspaces. Mutated by a step."""
 
-    centers: Floats  # (k_max, d), in the unit cube; the first k are in use
+    centers: Floats  # (k_max, d), in the unit cube; the first k are in use. Their widths are the last coordinate
     k: Ints  # (1,)
     relevance: Floats  # (q,)
     log_posterior: Floats  # (1,)
@@ -97,7 +99,7 @@ class State(NamedTuple):
     drawn: Drawn
     products: Products
     scratch: Scratch
-    incoming_metric: Floats  # (B, 2, q), the edits' incoming centres in metric coordinates
+    incoming_metric: Floats  # (B, 2, q + 1), the edits' incoming centres in metric coordinates, and sharpnesses
     spare: Factor  # of the design under a proposed metric
     proposed_relevance: Floats  # (q,)
 
@@ -142,7 +144,7 @@ def start_state(target: Target, Q_fixed: Floats, Y: Floats, n_edits: int | None 
         ),
         products=make_products(factor, n_edits),
         scratch=make_scratch(factor),
-        incoming_metric=np.zeros((n_edits, 2, q)),
+        incoming_metric=np.ones((n_edits, 2, q + 1)),
         spare=copy_factor(factor) if target.penalty.shape[1] > 1 else no_factor(),
         proposed_relevance=np.ones(q),
     )
@@ -189,23 +191,22 @@ def log_density(target: Target, rss: Floats, k: int, n_active: int) -> float:
 count_active_kernel, log_density_kernel = kernel(count_active), kernel(log_density)
 
 
-@glue
-def place_in_metric(to_metric: Floats, state: State, which: int) -> None:
-    """Find the metric coordinates of the centres that an edit brings in."""
-    incoming, incoming_metric, n_in = state.edits.incoming, state.incoming_metric, state.edits.n_in[which]
+@kernel
+def place_in_metric(to_metric: Floats, log_sharpest: float, unit: Floats, metric: Floats) -> None:
+    """Find the metric coordinates (q,) of a centre (d,) of the unit cube and, last, its sharpness."""
     q, d = to_metric.shape
-    for a in range(n_in):
-        unit, metric = incoming[which, a], incoming_metric[which, a]
-        for i in range(q):
-            row = to_metric[i]
-            total = 0.0
-            for j in range(d):
-                total += row[j] * unit[j]
-            metric[i] = total
+    for i in range(q):
+        row = to_metric[i]
+        total = 0.0
+        for j in range(d):
+            total += row[j] * unit[j]
+        metric[i] = total
+    if log_sharpest > 0.0:
+        metric[q] = kernel_sharpness(unit[d - 1], log_sharpest)
 
 
 @glue
-def draw_steps(rng: np.random.Generator, to_metric: Floats, tuning: Tuning, state: State, n_most: int) -> int:
+def draw_steps(rng: np.random.Generator, target: Target, tuning: Tuning, state: State, n_most: int) -> int:
     """Draw steps from the present state until the edits are used up; return how many. Mutates edits and drawn."""
     centers, k, edits, n_edits = state.centers, state.k[0], state.edits, state.drawn.n_edits
     moves, edit, log_green, log_uniform = (
@@ -215,6 +216,7 @@ def draw_steps(rng: np.random.Generator, to_metric: Floats, tuning: Tuning, stat
         state.drawn.log_uniform,
     )
     split_scale, walk_scale = tuning.split_scale, tuning.walk_scale
+    to_metric, log_sharpest, incoming_metric = target.to_metric, target.log_sharpest, state.incoming_metric
     k_max, n_most_edits = centers.shape[0], edits.n_in.size
     n_most = min(n_most, moves.size)
     n_edits[0] = 0
@@ -226,7 +228,8 @@ def draw_steps(rng: np.random.Generator, to_metric: Floats, tuning: Tuning, stat
         moves[n_drawn] = move
         edit[n_drawn] = -1
         if feasible:
-            place_in_metric(to_metric, state, which)
+            for a in range(edits.n_in[which]):
+                place_in_metric(to_metric, log_sharpest, edits.incoming[which, a], incoming_metric[which, a])
             edit[n_drawn] = which
             log_green[n_drawn] = log_ratio
             log_uniform[n_drawn, 0] = np.log(rng.random())
@@ -351,14 +354,11 @@ def factor_anew(target: Target, state: State) -> bool:
     """Factor the design under the proposed relevances into `spare`; False where columns depend. O(N m^2)."""
     spare, scratch, along = state.spare, state.scratch, state.products.along[0, 0]
     copy_into(target.linear, spare, target.m_fixed)
-    n_outputs, d = spare.rss.size, state.centers.shape[1]
+    n_outputs = spare.rss.size
     center, columns = state.incoming_metric[0, 0], scratch.columns[0]
     for j in range(state.k[0]):
         m = target.m_fixed + j
-        for i in range(center.size):
-            center[i] = 0.0
-            for coordinate in range(d):
-                center[i] += target.to_metric[i, coordinate] * state.centers[j, coordinate]
+        place_in_metric(target.to_metric, target.log_sharpest, state.centers[j], center)
         for i in range(n_outputs + m):
             along[i] = 0.0
         squared = 0.0
@@ -455,7 +455,7 @@ def _compile_run_block(digest: str, learns_metric: bool):  # type: ignore[no-unt
         n_done = 0
         while n_done < n_wanted:
             until_metric = between - (first_iteration + n_done) % between
-            n_drawn = draw_steps(rng, target.to_metric, tuning, state, min(temperature.size - n_done, until_metric))
+            n_drawn = draw_steps(rng, target, tuning, state, min(temperature.size - n_done, until_metric))
             survey(target, state)
             changed = False
             number = 0

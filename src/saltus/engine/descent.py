@@ -79,6 +79,7 @@ class Landscape:
     Q_fixed: Floats  # (n_tiles, m_fixed, L)
     E_fixed: Floats  # (n_tiles, c, L), residuals of the linear term
     to_metric: Floats  # (q, d)
+    log_sharpest: float  # 0 where all share a width
     n_total: float
     rss_floor: Floats  # (c,)
     penalty: Floats  # (k_max + 1, q + 1) or (k_max + 1, 1)
@@ -108,6 +109,7 @@ class Landscape:
             Q_fixed=to_tiles(Q),
             E_fixed=to_tiles(E - Q @ (Q.T @ E)),
             to_metric=rounded(target.to_metric),
+            log_sharpest=target.log_sharpest,
             n_total=target.n_total,
             rss_floor=target.rss_floor / scale,
             penalty=target.penalty,
@@ -129,6 +131,8 @@ class Landscape:
             Q_fixed=self.Q_fixed,
             E_fixed=self.E_fixed,
             to_metric=self.to_metric[on],
+            log_sharpest=self.log_sharpest,
+            sharpness_scale=2.0 * self.log_sharpest,
             n_total=self.n_total,
             rss_floor=self.rss_floor,
             penalty=float(self.penalty[k, on.sum() if self.learns_metric else 0]),
@@ -167,12 +171,15 @@ class Landscape:
         on = np.flatnonzero(start.relevance > 0)
         # Coordinates of centres along inputs that are switched off do not matter.
         scale = np.linalg.norm(self.to_metric[on], axis=0)
+        if self.log_sharpest > 0:
+            scale[-1] = 2.0 * self.log_sharpest
         moving = np.flatnonzero(scale > 0)
         if k == 0 or moving.size == 0 or not np.isfinite(start.log_posterior):
             return start
         scale = scale[moving]  # one step of the search is about as long in every direction
         surface = self.surface(k, start.relevance)
-        surface = surface._replace(to_metric=np.ascontiguousarray(surface.to_metric[:, moving] / scale))
+        to_metric = np.ascontiguousarray(surface.to_metric[:, moving] / scale)
+        surface = surface._replace(to_metric=to_metric, sharpness_scale=1.0)
         x, high = (start.centers[:, moving] * scale).ravel(), np.tile(scale, k)
         low = np.zeros_like(high)
         if self.learns_metric:

@@ -17,6 +17,7 @@ class Draw:
     """
 
     centers_unit: Floats  # (k, d_varying)
+    sharpness: Floats  # (k,), of basis functions with widths of their own; otherwise 1
     relevance: Floats  # (q,), of a learned metric; otherwise 1
     mean: Floats  # (m, c)
     K: Floats  # (c, m, m), upper triangular
@@ -33,6 +34,7 @@ class Draws(Sequence[Draw]):
 
     n_bases: Ints  # (n,)
     centers_unit: Floats  # (sum of k, d_varying)
+    sharpness: Floats  # (sum of k,)
     relevance: Floats  # (n, q)
     mean: Floats  # (sum of m, c)
     K: Floats  # (sum of c m^2,)
@@ -48,6 +50,7 @@ class Draws(Sequence[Draw]):
         return cls(
             n_bases=np.array([len(draw.centers_unit) for draw in draws]),
             centers_unit=np.concatenate([draw.centers_unit for draw in draws]),
+            sharpness=np.concatenate([draw.sharpness for draw in draws]),
             relevance=np.array([draw.relevance for draw in draws]),
             mean=np.concatenate([draw.mean for draw in draws]),
             K=np.concatenate([draw.K.ravel() for draw in draws]),
@@ -70,6 +73,7 @@ class Draws(Sequence[Draw]):
         K_before = int(c * ((self.n_bases[:n] + m_fixed) ** 2).sum())
         return Draw(
             centers_unit=self.centers_unit[before : before + k],
+            sharpness=self.sharpness[before : before + k],
             relevance=self.relevance[n],
             mean=self.mean[m_before : m_before + m],
             K=self.K[K_before : K_before + c * m * m].reshape(c, m, m),

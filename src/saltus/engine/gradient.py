@@ -30,7 +30,8 @@ class Surface(NamedTuple):
     """The data, and log pi as a function of k centres and, where the metric is learned, q log relevances.
 
     A point is a vector of k d + q or k d numbers: the centres one after another, in coordinates that `to_metric` takes
-    to those of X; then the logarithms.
+    to those of X; then the logarithms. Where widths are the functions' own, the logarithm of the sharpness is
+    `sharpness_scale` times the last coordinate of a centre, less `log_sharpest`.
     """
 
     basis_code: int
@@ -39,6 +40,8 @@ class Surface(NamedTuple):
     Q_fixed: Floats  # (n_tiles, m_fixed, L), the linear term
     E_fixed: Floats  # (n_tiles, c, L), its residuals
     to_metric: Floats  # (q, d)
+    log_sharpest: float  # 0 where all share a width
+    sharpness_scale: float
     n_total: float
     rss_floor: Floats  # (c,)
     penalty: float
@@ -49,6 +52,7 @@ class Surface(NamedTuple):
 class Work(NamedTuple):
     """Workspace for k centres, and the fit at the last point."""
 
+    squared: Floats  # (n_tiles, k, L), squared distances
     Phi: Floats  # (n_tiles, k, L), basis functions
     slope: Floats  # (n_tiles, k, L), their derivatives with respect to squared distance
     tile: Floats  # (k + c, L)
@@ -58,12 +62,13 @@ class Work(NamedTuple):
     rss: Floats  # (c,)
     alpha: Floats  # (c, k), coefficients
     alpha_fixed: Floats  # (c, m_fixed), what they change about those of the linear term
-    centers: Floats  # (k, q), in the coordinates of X
+    centers: Floats  # (k, q + 1), in the coordinates of X; last, the sharpness
     relevance: Floats  # (q,)
     residuals: Floats  # (c, L)
-    by_squared: Floats  # (2, L), d log pi / d r^2 of each row, for one centre and for all
+    by_squared: Floats  # (2, L), d log pi / d r^2 of each row, for one centre, and times sharpness^2 for all
     moments: Floats  # (k, q), its products with X
     totals: Floats  # (k,), its sums
+    pulls: Floats  # (k,), its products with r^2
     products: Floats  # (k + c,)
 
 
@@ -72,6 +77,7 @@ def make_work(surface: Surface, relevance: Floats, k: int) -> Work:
     n_tiles, q, length = surface.X.shape
     m_fixed, c = surface.Q_fixed.shape[1], surface.E_fixed.shape[1]
     return Work(
+        squared=np.empty((n_tiles, k, length)),
         Phi=np.empty((n_tiles, k, length)),
         slope=np.empty((n_tiles, k, length)),
         tile=np.empty((k + c, length)),
@@ -81,12 +87,13 @@ def make_work(surface: Surface, relevance: Floats, k: int) -> Work:
         rss=np.empty(c),
         alpha=np.empty((c, k)),
         alpha_fixed=np.empty((c, m_fixed)),
-        centers=np.empty((k, q)),
+        centers=np.ones((k, q + 1)),
         relevance=relevance.copy(),
         residuals=np.empty((c, length)),
         by_squared=np.empty((2, length)),
         moments=np.empty((k, q)),
         totals=np.empty(k),
+        pulls=np.empty(k),
         products=np.empty(k + c),
     )
 
@@ -99,6 +106,8 @@ def unpack(surface: Surface, x: Floats, work: Work) -> None:
     for j in range(k):
         for i in range(q):
             work.centers[j, i] = dot(surface.to_metric[i], x[j * d :], d)
+        if surface.log_sharpest > 0.0:
+            work.centers[j, q] = np.exp(surface.sharpness_scale * x[j * d + d - 1] - surface.log_sharpest)
     if surface.learns_metric:
         for i in range(q):
             work.relevance[i] = np.exp(x[k * d + i])
@@ -168,6 +177,7 @@ def factor_columns(surface: Surface, work: Work) -> None:
                 work.centers[j],
                 work.relevance,
                 surface.root_weight[t],
+                work.squared[t, j],
                 column,
                 work.slope[t, j],
             )
@@ -200,15 +210,15 @@ def solve(work: Work) -> None:
 
 
 @kernel
-def weigh_column(coefficients: Floats, residuals: Floats, slope: Floats, by_squared: Floats) -> None:
-    """Set by_squared[0] to d log pi / d r^2 of one centre and add it to by_squared[1]. O(L c)."""
+def weigh_column(coefficients: Floats, residuals: Floats, slope: Floats, sharpness: float, by_squared: Floats) -> None:
+    """Set by_squared[0] to d log pi / d r^2 of one centre; add it, times sharpness^2, to by_squared[1]. O(L c)."""
     one, of_all = by_squared[0], by_squared[1]
     clear(one)
     for i in range(coefficients.size):
         add_multiple(coefficients[i], residuals[i], one)
     for n in range(one.size):
         one[n] *= slope[n]
-        of_all[n] += one[n]
+        of_all[n] += sharpness * sharpness * one[n]
 
 
 @reducing_kernel
@@ -241,6 +251,7 @@ def sum_gradient(surface: Surface, work: Work, gradient: Floats) -> None:
     q, d = surface.to_metric.shape
     c, m_fixed = work.alpha_fixed.shape
     clear(work.totals)
+    clear(work.pulls)
     clear(gradient)
     for j in range(k):
         clear(work.moments[j])
@@ -254,16 +265,20 @@ def sum_gradient(surface: Surface, work: Work, gradient: Floats) -> None:
         for j in range(k):
             for i in range(c):
                 work.products[i] = surface.n_total / work.rss[i] * work.alpha[i, j]
-            weigh_column(work.products[:c], work.residuals, work.slope[t, j], work.by_squared)
+            weigh_column(work.products[:c], work.residuals, work.slope[t, j], work.centers[j, q], work.by_squared)
             work.totals[j] += total(work.by_squared[0])
+            work.pulls[j] += dot(work.by_squared[0], work.squared[t, j], work.by_squared.shape[1])
             add_products(X[t], work.by_squared[0], q, work.moments[j])
         if surface.learns_metric:
             for i in range(q):
                 gradient[k * d + i] += weighted_square(work.by_squared[1], X[t, i])
     for j in range(k):
+        sharpened = work.centers[j, q] * work.centers[j, q]
+        if surface.log_sharpest > 0.0:
+            gradient[j * d + d - 1] = 2.0 * surface.sharpness_scale * work.pulls[j]
         for i in range(q):
             squared = work.relevance[i] * work.relevance[i]
-            mu, moment, sum_j = work.centers[j, i], work.moments[j, i], work.totals[j]
+            mu, moment, sum_j = work.centers[j, i], sharpened * work.moments[j, i], sharpened * work.totals[j]
             along = 2.0 * squared * (mu * sum_j - moment)
             add_multiple(along, surface.to_metric[i], gradient[j * d : (j + 1) * d])
             if surface.learns_metric:

@@ -17,9 +17,9 @@ ROWS_AT_A_TIME = 2048
 
 @dataclass(frozen=True)
 class Network:
-    """y = constant + U slope + sum_j basis_coef_j phi(||to_metric (u - center_j)||), u in the unit cube of `box`.
+    """y = constant + u slope + sum_j basis_coef_j phi(r_j), r_j = sharpness_j ||to_metric (u - center_j)||.
 
-    The properties give the same in the user's units.
+    u is in the unit cube of `box`. The properties give the same in the user's units.
     """
 
     box: Box
@@ -31,6 +31,7 @@ class Network:
     constant: Floats  # (c,)
     slope: Floats  # (d_varying, c)
     centers_unit: Floats  # (k, d_varying)
+    sharpness: Floats  # (k,)
     coefficients: Floats  # (k, c)
 
     def predict(self, X: Floats) -> Floats:
@@ -46,7 +47,8 @@ class Network:
         centers_metric = self.centers_unit @ self.to_metric.T
         for first in range(0, len(U), ROWS_AT_A_TIME):
             part = slice(first, first + ROWS_AT_A_TIME)
-            phi = self.basis.profile(squared_distances(U[part] @ self.to_metric.T, centers_metric))
+            r_squared = squared_distances(U[part] @ self.to_metric.T, centers_metric) * self.sharpness**2
+            phi = self.basis.profile(r_squared)
             scaled[part] += phi @ self.coefficients
         return self.outputs.mean + self.outputs.scale * scaled
 
@@ -84,29 +86,32 @@ class Network:
         return factor.T @ factor
 
 
-def network_from_factor(design: Design, centers_unit: Floats, relevance: Floats, factor: Factor) -> Network:
-    """Solve for the coefficients of the present factor, whose basis functions have `centers_unit` (k, d)."""
+def network_from_factor(design: Design, places: Floats, relevance: Floats, factor: Factor) -> Network:
+    """Solve for the coefficients of the present factor, whose basis functions are at `places` (k, d)."""
     m_fixed = design.target.m_fixed
-    m = m_fixed + len(centers_unit)
+    m = m_fixed + len(places)
     R = factor.R[:m, :m].copy()
     R[:m_fixed, :m_fixed] = design.fixed.R
-    return make_network(design, centers_unit, relevance, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
+    return make_network(
+        design, *design.split(places), relevance, solve_triangular(R, factor.Z[:, :m].T, check_finite=False)
+    )
 
 
-def make_network(design: Design, centers_unit: Floats, relevance: Floats, alpha: Floats) -> Network:
-    """Build a network from its centres (k, d), relevances (q,) and the coefficients (m, c) of its columns."""
+def make_network(design: Design, centers_unit: Floats, sharpness: Floats, relevance: Floats, alpha: Floats) -> Network:
+    """Build a network from its centres (k, d), sharpnesses (k,), relevances (q,) and the coefficients (m, c)."""
     m_fixed, kept = design.target.m_fixed, design.fixed.kept
     slope = np.zeros((len(design.fixed.means), alpha.shape[1]))
     slope[kept] = alpha[1:m_fixed] / design.fixed.spreads[kept, None]
     return Network(
         box=design.box,
         basis=design.basis,
-        to_metric=relevance[:, None] * design.target.to_metric,
+        to_metric=relevance[:, None] * design.to_metric,
         metric_scale=design.metric_scale,
         outputs=design.outputs,
         means=design.fixed.means,
         constant=alpha[0],
         slope=slope,
         centers_unit=centers_unit.copy(),
+        sharpness=sharpness.copy(),
         coefficients=alpha[m_fixed:],
     )

@@ -8,6 +8,7 @@ from saltus.engine.design import Design
 from saltus.engine.factor import independent_columns, refactor
 from saltus.engine.network import Network, network_from_factor
 from saltus.engine.result import BestState
+from saltus.engine.sharpness import MIDDLE
 
 # A random start has at most this many centres.
 MOST_STARTING_CENTERS = 20
@@ -43,6 +44,7 @@ def present_state(design: Design, state: State, iteration: int) -> BestState:
     """Copy the present state, coefficients included."""
     return BestState(
         network=present_network(design, state),
+        places=state.centers[: state.k[0]].copy(),
         relevance=state.relevance.copy(),
         rss=state.factor.rss * design.outputs.scale**2,
         log_posterior=float(state.log_posterior[0]) + design.log_posterior_shift,
@@ -56,10 +58,13 @@ def present_network(design: Design, state: State) -> Network:
 
 
 def starting_centers(rng: np.random.Generator, design: Design, *, many: bool) -> Floats:
-    """Draw random centres (k, d) of the unit cube: a random number of them, or many to go downhill from."""
+    """Draw random centres (k, d) of the unit cube: a random number, or many of one width to go downhill from."""
     most = min(design.k_max, MOST_STARTING_CENTERS)
     k = most if many else int(rng.integers(0, most, endpoint=True))
-    return rng.random((k, design.target.to_metric.shape[1]))
+    centers = rng.random((k, design.target.to_metric.shape[1]))
+    if many and design.target.log_sharpest > 0:
+        centers[:, -1] = MIDDLE
+    return centers
 
 
 def starting_relevance(design: Design) -> Floats:

@@ -18,9 +18,9 @@ from saltus.engine.events import Listener, Progress
 from saltus.engine.logbook import Checkpoint, GeneratorState, Logbook, SavedChain, SavedSampler
 from saltus.engine.network import Network, make_network
 from saltus.engine.placing import (
-    MOST_STARTING_CENTERS,
     place_centers,
     place_independent_centers,
+    starting_centers,
     starting_relevance,
 )
 from saltus.engine.result import MoveCount, count_moves
@@ -217,9 +217,9 @@ def run_posterior_chain(
 
 def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State) -> None:
     """Put the state at the given centres, or at a random number of random ones; with a learned metric, downhill."""
-    most = min(design.k_max, MOST_STARTING_CENTERS)
-    k = most if design.learns_metric else int(rng.integers(0, most, endpoint=True))
-    centers = rng.random((k, design.target.to_metric.shape[1])) if settings.start is None else settings.start
+    centers = settings.start
+    if centers is None:
+        centers = starting_centers(rng, design, many=design.learns_metric)
     state.relevance[:] = starting_relevance(design)
     if design.learns_metric and len(centers) > 0:
         landscape = Landscape.of(design, rng)
@@ -234,9 +234,11 @@ def _draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_
     ridge = hierarchy.ridge
     k = int(state.k[0])
     m = design.target.m_fixed + k
+    centers, sharpness = design.split(state.centers[:k])
     K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
     return Draw(
-        centers_unit=state.centers[:k].copy(),
+        centers_unit=centers.copy(),
+        sharpness=sharpness.copy(),
         relevance=state.relevance.copy(),
         mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
         K=K,
@@ -250,4 +252,4 @@ def _draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_
 
 def network_of_draw(design: Design, draw: Draw) -> Network:
     """Build the network whose coefficients are the posterior mean given the centres of a draw."""
-    return make_network(design, draw.centers_unit, draw.relevance, draw.mean)
+    return make_network(design, draw.centers_unit, draw.sharpness, draw.relevance, draw.mean)

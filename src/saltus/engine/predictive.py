@@ -43,14 +43,15 @@ class Features:
     def of(cls, design: Design) -> "Features":
         """Take what is needed of a design, and none of its data."""
         fixed = design.fixed
-        return cls(design.box, design.basis, design.target.to_metric, fixed.means, fixed.spreads, fixed.kept)
+        return cls(design.box, design.basis, design.to_metric, fixed.means, fixed.spreads, fixed.kept)
 
-    def columns(self, X: Floats, centers_unit: Floats, relevance: Floats) -> Floats:
-        """Evaluate (N, m): the linear term, then the basis functions under relevances (q,)."""
+    def columns(self, X: Floats, draw: Draw) -> Floats:
+        """Evaluate (N, m): the linear term, then the basis functions of a draw."""
         U = self.box.to_unit(X)
         linear = ((U - self.means) / self.spreads)[:, self.kept]
-        to_metric = relevance[:, None] * self.to_metric
-        phi = self.basis.profile(squared_distances(U @ to_metric.T, centers_unit @ to_metric.T))
+        to_metric = draw.relevance[:, None] * self.to_metric
+        r_squared = squared_distances(U @ to_metric.T, draw.centers_unit @ to_metric.T) * draw.sharpness**2
+        phi = self.basis.profile(r_squared)
         return np.hstack([np.ones((len(X), 1)), linear, phi])
 
 
@@ -136,7 +137,7 @@ class Predictive:
         shape = (len(self.draws), len(X), len(self.outputs.scale))
         mean, signal, noise = np.empty(shape), np.empty(shape), np.empty(shape)
         for j, draw in enumerate(self.draws):
-            D = self.features.columns(X, draw.centers_unit, draw.relevance)
+            D = self.features.columns(X, draw)
             mean[j] = D @ draw.mean
             for i, K in enumerate(draw.K):
                 half = D @ K
@@ -151,7 +152,7 @@ class Predictive:
         samples = np.empty((len(X), len(self.outputs.scale), n_samples))
         for s in range(n_samples):
             draw = self.draws[rng.integers(len(self.draws))]
-            D = self.features.columns(X, draw.centers_unit, draw.relevance)
+            D = self.features.columns(X, draw)
             for i, K in enumerate(draw.K):
                 sigma = np.sqrt(0.5 * draw.S[i] / rng.standard_gamma(0.5 * self.degrees))
                 alpha = draw.mean[:, i] + sigma * (K @ rng.standard_normal(len(K)))

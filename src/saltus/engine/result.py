@@ -55,6 +55,7 @@ class BestState:
     """The best state that a chain visited."""
 
     network: Network
+    places: Floats  # (k, d), of its basis functions, as the chain knows them
     relevance: Floats  # (q,), of a learned metric; otherwise 1
     rss: Floats  # (c,), residual sums of squares in the user's units
     log_posterior: float

@@ -260,7 +260,7 @@ class Round:
         result = join_rounds(before, result)
         if before.best.log_posterior == result.best.log_posterior:
             # Another start was no better.
-            return Chain(self.rng, result.best.network.centers_unit, result.best.relevance, result)
+            return Chain(self.rng, result.best.places, result.best.relevance, result)
         return Chain(self.rng, best_centers, state.relevance.copy(), result)
 
     def _result(self, optima: list[BestState]) -> ChainResult:

@@ -22,6 +22,7 @@ from saltus.engine.chain import (
     draw_steps,
     factor_anew,
     fill_columns,
+    is_faint,
     replace_centers,
     survey,
 )
@@ -146,6 +147,8 @@ def take_sample_step(
     record.counts[move, FEASIBLE] += 1
     k, m_fixed = state.k[0], target.m_fixed
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
+    if is_faint(target, state.products, which, n_in):
+        return False
     cross_design(ridge, state.products, which, ridge.S.size, m_fixed, m_fixed + k, n_in)
     log_ratio = (n_in - n_out) * np.log(hierarchy.rate[0])
     for a in range(n_in):
@@ -217,7 +220,7 @@ def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
             until_gibbs = steps_between_gibbs - (first_iteration + n_done) % steps_between_gibbs
             until_metric = between - (first_iteration + n_done) % between
             n_most = min(n_steps - n_done, until_gibbs, until_metric)
-            n_drawn = draw_steps(rng, target.to_metric, tuning, state, n_most)
+            n_drawn = draw_steps(rng, target, tuning, state, n_most)
             survey(target, state)
             changed = False
             number = 0

@@ -58,6 +58,9 @@ class AnnealedRegressor(NetworkRegressor):
         found with the centres and is 0 for inputs that do not matter; without relevances; in the inputs' own units;
         by the inverse covariance of the inputs (its pseudo-inverse where singular); or by the given positive
         semidefinite matrix M, r^2 = (x - mu)' M (x - mu).
+    widths : {"auto", "shared", "own"}, default="auto"
+        Whether basis functions share one width, or each has its own: then distances to a centre are multiplied by its
+        sharpness, between 1/4 and 4. "auto": their own where the metric is learned and the basis has a width.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one basis function in P(k) = C k.
     center_cost : {"full", "paper"}, default="full"
@@ -173,6 +176,7 @@ class AnnealedRegressor(NetworkRegressor):
         basis: str | Radial = "gaussian",
         *,
         metric: str | ArrayLike = "learned",
+        widths: str = "auto",
         criterion: str | float = "aicc",
         center_cost: str = "full",
         k_max: int | None = None,
@@ -194,6 +198,7 @@ class AnnealedRegressor(NetworkRegressor):
     ) -> None:
         self.basis = basis
         self.metric = metric
+        self.widths = widths
         self.criterion = criterion
         self.center_cost = center_cost
         self.k_max = k_max

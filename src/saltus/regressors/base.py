@@ -17,11 +17,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 import saltus
 from saltus._typing import Floats
-from saltus.bases import RADIAL_NAMES, Radial, resolve_basis
+from saltus.bases import RADIAL_NAMES, Basis, Radial, resolve_basis
 from saltus.criteria import Counts
 from saltus.engine.anneal import shares_memory
 from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
 from saltus.engine.logbook import Checkpoint, Logbook, fingerprint
+from saltus.engine.sharpness import MIDDLE
 from saltus.magnitude import check_magnitude, places_of
 from saltus.metrics import METRICS, check_metric_matrix
 from saltus.regressors.callbacks import CallbackSupportMixin
@@ -73,6 +74,7 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
 
     basis: str | Radial
     metric: str | ArrayLike
+    widths: str
     k_max: int | None
     n_chains: int
     box_margin: float
@@ -87,6 +89,7 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "basis": [StrOptions(set(RADIAL_NAMES)), Radial],
         "metric": [StrOptions(set(METRICS)), "array-like"],
+        "widths": [StrOptions({"auto", "shared", "own"})],
         "k_max": [Interval(Integral, 0, None, closed="left"), None],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -235,6 +238,15 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
     def _learns_metric(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "learned"
 
+    def _resolve_widths(self, basis: Basis) -> bool:
+        """Say whether each basis function has a width of its own."""
+        if self.widths == "own" and basis.degree is not None:
+            raise ValueError(
+                f"widths='own' needs a basis with a width, such as 'gaussian'. Another width of {basis!r} is no more than "
+                f"another coefficient. Choose another basis, or widths='shared'."
+            )
+        return bool(self.widths == "own" or (self.widths == "auto" and self._learns_metric and basis.has_width))
+
     def _make_design(self, data: TrainingData) -> Design:
         X, Y, weight = data.X, data.Y, data.weight
         n_features = X.shape[1]
@@ -246,16 +258,19 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
         n_coordinates = int(box.varies.sum())
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
         k_max = self._resolve_k_max(n_independent, m_fixed) if n_coordinates else 0
-        counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_coordinates)
+        basis = resolve_basis(self.basis)
+        own_widths = self._resolve_widths(basis)
+        counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_coordinates, own_widths=own_widths)
         return make_design(
             X,
             Y,
             weight,
             box=box,
             fixed=fixed,
-            basis=resolve_basis(self.basis),
+            basis=basis,
             metric=metric,
             penalty=self._penalty(counts, k_max),
+            own_widths=own_widths,
             rescale=self._rescale_distances,
         )
 
@@ -291,7 +306,8 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
                 "init has centres outside the box of the data (its range, widened by box_margin). "
                 "Move them inside or raise box_margin."
             )
-        return unit
+        n_widths = design.target.to_metric.shape[1] - unit.shape[1]
+        return np.hstack([unit, np.full((len(unit), n_widths), MIDDLE)])
 
     def _warn_of_dependent_features(self, box: Box, fixed: FixedPart) -> None:
         used = np.flatnonzero(box.varies)[fixed.kept]

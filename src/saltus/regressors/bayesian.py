@@ -61,9 +61,9 @@ class BayesianRegressor(NetworkRegressor):
 
     Parameters
     ----------
-    basis, metric, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
+    basis, metric, widths, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
         As in :class:`saltus.AnnealedRegressor`.
-    n_iter : int, default=15_000
+    n_iter : int, default=20_000
         Iterations of each chain after its warm-up.
     n_warmup : int or None, default=None
         Iterations of each chain before the first draw is kept. None: half of n_iter.
@@ -142,8 +142,9 @@ class BayesianRegressor(NetworkRegressor):
         basis: str | Radial = "gaussian",
         *,
         metric: str | ArrayLike = "learned",
+        widths: str = "auto",
         k_max: int | None = None,
-        n_iter: int = 15_000,
+        n_iter: int = 20_000,
         n_warmup: int | None = None,
         n_draws: int = 125,
         n_chains: int = 4,
@@ -164,6 +165,7 @@ class BayesianRegressor(NetworkRegressor):
     ) -> None:
         self.basis = basis
         self.metric = metric
+        self.widths = widths
         self.k_max = k_max
         self.n_iter = n_iter
         self.n_warmup = n_warmup
@@ -391,9 +393,7 @@ class BayesianRegressor(NetworkRegressor):
         }
         points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
         features = self._predictive.features
-        values = np.array(
-            [[features.columns(points, d.centers_unit, d.relevance) @ d.mean for d in chain] for chain in draws]
-        )
+        values = np.array([[features.columns(points, draw) @ draw.mean for draw in chain] for chain in draws])
         for i in range(design.Y.shape[1]):
             of = f" of output {i}" if design.Y.shape[1] > 1 else ""
             scalars[f"sigma^2{of}"] = np.array([chain.sigma_squared[:, i] for chain in draws])
