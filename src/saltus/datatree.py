@@ -35,6 +35,9 @@ def make_datatree(
     except ImportError as error:
         raise ImportError("to_datatree needs xarray. Install it with: pip install 'saltus[xarray]'.") from error
     n_most = max(int(draws.n_bases.max()) for draws in chains)
+    exists = np.array([np.arange(n_most) < draws.n_bases[:, None] for draws in chains])
+    widths = np.full(exists.shape, np.nan)
+    widths[exists] = 1.0 / np.concatenate([draws.sharpness for draws in chains])
     centers = np.array([pad_centers(draws, box, n_most) for draws in chains])
     coordinates = {
         "chain": np.arange(len(chains)),
@@ -55,7 +58,8 @@ def make_datatree(
             "delta_squared": of_output("delta_squared", np.ones(1)),
             "rate": (("chain", "draw"), np.array([draws.rate for draws in chains])),
             "centers": (("chain", "draw", "center", "feature"), centers),
-            "center_exists": (("chain", "draw", "center"), ~np.isnan(centers).any(axis=-1)),
+            "center_exists": (("chain", "draw", "center"), exists),
+            "widths": (("chain", "draw", "center"), widths),
         },
         coords=coordinates,
         attrs=attributes,

@@ -21,14 +21,15 @@ N_POINTS = 500
 class Formula:
     """y_i = intercept_i + x'linear_i + sum_j coefficients_ij phi(r_j).
 
-    r_j^2 is the sum over inputs of ((x - center_j) / length_scales)^2, where an infinite length scale means off; or,
-    where there is a matrix, (x - center_j)' matrix (x - center_j).
+    r_j^2 is 1 / width_j^2 times the sum over inputs of ((x - center_j) / length_scales)^2, where an infinite length scale
+    means off; or, where there is a matrix, times (x - center_j)' matrix (x - center_j).
     """
 
     profile: Callable[[Floats], Floats]  # phi, of r^2
     intercept: Floats  # (c,)
     linear: Floats  # (c, d)
     centers: Floats  # (k, d)
+    widths: Floats  # (k,), 1 where all share one
     coefficients: Floats  # (c, k)
     length_scales: Floats  # (d,)
     matrix: Floats | None  # (d, d)
@@ -43,6 +44,7 @@ class Formula:
             intercept=network.intercept,
             linear=network.linear_coef,
             centers=network.centers,
+            widths=network.widths,
             coefficients=network.basis_coef,
             length_scales=np.divide(1.0, slopes, out=np.full(slopes.shape, np.inf), where=slopes > 0),
             matrix=matrix if (matrix - np.diag(np.diag(matrix))).any() else None,
@@ -53,6 +55,11 @@ class Formula:
         """The inputs that the basis functions use."""
         return np.flatnonzero(np.isfinite(self.length_scales)).tolist()
 
+    @property
+    def has_widths(self) -> bool:
+        """Whether basis functions differ in width."""
+        return bool((self.widths != 1).any())
+
     def predict(self, X: Floats) -> Floats:
         """Evaluate the formula at X (N, d): (N, c)."""
         if self.matrix is None:
@@ -60,7 +67,7 @@ class Formula:
         else:
             offsets = X[:, None, :] - self.centers
             squared = np.maximum(np.einsum("nki,ij,nkj->nk", offsets, self.matrix, offsets), 0.0)
-        return self.intercept + X @ self.linear.T + self.profile(squared) @ self.coefficients.T
+        return self.intercept + X @ self.linear.T + self.profile(squared / self.widths**2) @ self.coefficients.T
 
     def rounded(self, digits: "Digits") -> "Formula":
         """Keep so many significant digits of every number."""
@@ -69,6 +76,7 @@ class Formula:
             _round(self.intercept, digits.linear),
             _round(self.linear, digits.linear),
             _round(self.centers, digits.bases),
+            _round(self.widths, digits.bases),
             _round(self.coefficients, digits.bases),
             _round(self.length_scales, digits.bases),
             None if self.matrix is None else _round(self.matrix, digits.bases),

@@ -102,7 +102,7 @@ PROFILES: dict[int, Callable[[Graph, str], str]] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """Distances in n networks: r^2 = sum_i (relevance_i (v_i - mu_i))^2, where v = base u and u is in the unit cube."""
+    """Distances in n networks: r^2 = sharpness^2 sum_i (relevance_i (v_i - mu_i))^2, v = base u, u in the unit cube."""
 
     base: Floats  # (q, d_varying)
     relevance: Floats  # (n, q)
@@ -136,6 +136,15 @@ class Metric:
             stacked[j, 0, :, : len(centers)] = self.relevance[j, :, None] * (self.base @ centers.T)
         return stacked
 
+    def stack_sharpness(self, sharpness: Sequence[Floats], k: int) -> Floats | None:
+        """Square the sharpnesses of each network, padded to k: (n, 1, 1, k); None where all are 1."""
+        if all((each == 1.0).all() for each in sharpness):
+            return None
+        stacked = np.zeros((len(sharpness), 1, 1, k))
+        for j, each in enumerate(sharpness):
+            stacked[j, 0, 0, : len(each)] = each**2
+        return stacked
+
 
 def add_average(graph: Graph, X: str, networks: Sequence[Network], weights: Floats) -> str:
     """Add the weighted average of networks at X (N, d); return the name of y (N, c)."""
@@ -156,29 +165,35 @@ def add_average(graph: Graph, X: str, networks: Sequence[Network], weights: Floa
     coefficients = np.zeros((len(networks), 1, k, len(outputs.scale)))
     for j, network in enumerate(networks):
         coefficients[j, 0, : len(network.coefficients)] = weights[j] * network.coefficients * outputs.scale
+    sharpness = metric.stack_sharpness([network.sharpness for network in networks], k)
     phi = add_basis_functions(
         graph,
         networks[0].basis,
         metric.add_coordinates(graph, shifted, box),
         graph.constant(metric.stack_centers([network.centers_unit for network in networks], k)),
         None if (metric.relevance == 1.0).all() else graph.constant(metric.relevance[:, None, None, :]),
+        None if sharpness is None else graph.constant(sharpness),
         metric.relevance.shape[1],
     )
     return graph.add("Add", y, graph.sum(graph.add("MatMul", phi, graph.constant(coefficients)), 0, 1))
 
 
 def add_basis_functions(
-    graph: Graph, basis: Basis, coordinates: str, centers: str, relevance: str | None, q: int
+    graph: Graph, basis: Basis, coordinates: str, centers: str, relevance: str | None, sharpness: str | None, q: int
 ) -> str:
-    """Add phi (B, 1, N, k) at coordinates (N, q), for centres (B, 1, q, k) and relevances (B, 1, 1, q); None is 1.
+    """Add phi (B, 1, N, k) at coordinates (N, q), for centres (B, 1, q, k).
 
+    Relevances are (B, 1, 1, q), squared sharpnesses (B, 1, 1, k); None is 1.
     Squared differences are summed, as |x|^2 + |mu|^2 - 2 x'mu would cancel near a centre. One coordinate after the
     other, that takes no more memory than phi.
     """
     if relevance is not None:
         coordinates = graph.add("Mul", coordinates, relevance)
     each = zip(graph.split(coordinates, [1] * q, axis=-1), graph.split(centers, [1] * q, axis=2), strict=True)
-    return PROFILES[basis.code](graph, graph.total([graph.square(graph.add("Sub", v, mu)) for v, mu in each]))
+    squared = graph.total([graph.square(graph.add("Sub", v, mu)) for v, mu in each])
+    if sharpness is not None:
+        squared = graph.add("Mul", squared, sharpness)
+    return PROFILES[basis.code](graph, squared)
 
 
 def on_all_features(values: Floats, varies: Bools) -> Floats:

@@ -66,6 +66,7 @@ class Stack:
     on_basis: Floats  # (n, c, k, 1 + m)
     centers: Floats  # (n, 1, q, k)
     relevance: Floats  # (n, 1, 1, q)
+    sharpness: Floats | None  # (n, 1, 1, k), squared; None is 1
 
     @classmethod
     def of(cls, draws: Sequence[Draw], metric: Metric, predictive: Predictive) -> "Stack":
@@ -83,6 +84,7 @@ class Stack:
             columns[:, :, m_fixed:],
             metric.stack_centers([draw.centers_unit for draw in draws], k),
             metric.relevance[:, None, None, :],
+            metric.stack_sharpness([draw.sharpness for draw in draws], k),
         )
 
 
@@ -103,7 +105,10 @@ def add_scan(
         arrays[on_basis := f"{prefix}on_basis"] = stack.on_basis
         arrays[centers := f"{prefix}centers"] = stack.centers
         arrays[relevance := f"{prefix}relevance"] = stack.relevance
-        phi = add_basis_functions(body, basis, at, centers, relevance, stack.centers.shape[2])
+        sharpness = None
+        if stack.sharpness is not None:
+            arrays[sharpness := f"{prefix}sharpness"] = stack.sharpness
+        phi = add_basis_functions(body, basis, at, centers, relevance, sharpness, stack.centers.shape[2])
         columns = body.add("Add", columns, body.add("MatMul", phi, on_basis))
     mean, root_signal = body.split(columns, [1, stack.on_fixed.shape[-1] - 1], axis=-1)
     outputs = [*(body.add("Identity", name) for name in state), mean, body.sum(body.square(root_signal), -1)]

@@ -126,6 +126,7 @@ class FittedAnnealed(Fitted):
     networks_: Annotated[tuple[Network, ...], "n"]
     result_: AnnealResult
     weights_: Annotated[Floats, "n"]
+    widths_: Annotated[Floats, "k"]
 
 
 class FittedBayesian(Fitted):

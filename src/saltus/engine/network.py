@@ -58,6 +58,11 @@ class Network:
         return self.box.from_unit(self.centers_unit)
 
     @property
+    def widths(self) -> Floats:
+        """The width (k,) of each basis function: what distances to its centre are divided by."""
+        return 1.0 / self.sharpness
+
+    @property
     def linear_coef(self) -> Floats:
         """Slopes (c, d) in the user's units; 0 for a feature that was left out of the linear term."""
         slope = np.zeros((len(self.outputs.scale), len(self.box.width)))

@@ -113,6 +113,8 @@ class AnnealedRegressor(NetworkRegressor):
         The number k of basis functions found.
     centers_ : ndarray of shape (k, n_features)
         Their centres, in the units of X.
+    widths_ : ndarray of shape (k,)
+        Their widths, where 1 is the width that `metric_` and the basis say.
     intercept_ : float or ndarray of shape (n_outputs,)
     linear_coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         The linear term; 0 for a feature that depends on others and was left out.
@@ -362,6 +364,7 @@ class AnnealedRegressor(NetworkRegressor):
             self.relevance_[design.box.varies] = best.relevance
         self.n_bases_ = best.n_bases
         self.centers_ = network.centers
+        self.widths_ = network.widths
         self.intercept_ = self._squeeze_outputs(network.intercept)
         self.linear_coef_ = self._squeeze_outputs(network.linear_coef)
         self.basis_coef_ = self._squeeze_outputs(network.basis_coef)

@@ -315,7 +315,7 @@ class BayesianRegressor(NetworkRegressor):
         Returns
         -------
         tree : xarray.DataTree
-            With the groups `posterior` (k, sigma_squared, delta_squared, rate, centers, center_exists, and the
+            With the groups `posterior` (k, sigma_squared, delta_squared, rate, centers, center_exists, widths, and the
             relevance of a learned metric) and `sample_stats` (lp). Needs the extra `xarray`.
         """
         check_is_fitted(self)

@@ -96,11 +96,14 @@ def center_table(formula: Formula, notes: DataNotes, number: str) -> Table:
     columns = [
         ("j", "d"),
         *((f"μ: {notes.input_names[i]}", number) for i in used),
+        *([("width w", number)] * formula.has_widths),
         *((f"c for {output}", number) for output in notes.output_names),
     ]
-    numbers = np.hstack([formula.centers[:, used], formula.coefficients.T]).tolist()
+    widths = formula.widths[:, None][:, : int(formula.has_widths)]
+    numbers = np.hstack([formula.centers[:, used], widths, formula.coefficients.T]).tolist()
     rows = [(j, *row) for j, row in enumerate(numbers, start=1)]
-    return Table("The centres μ, in the units of the inputs, and the coefficients c.", columns, rows)
+    also = ", the widths w" * formula.has_widths
+    return Table(f"The centres μ, in the units of the inputs{also}, and the coefficients c.", columns, rows)
 
 
 def _signed(value: float, number: str) -> str:
@@ -122,6 +125,9 @@ def _distance(formula: Formula, profile: str) -> str:
     symbols = "<var>l</var><sub>i</sub> the length scale of input i, which drops out where it is off"
     if formula.matrix is not None:
         distance, symbols = f"({OFFSET})&prime; <var>M</var> ({OFFSET})", "<var>M</var> the matrix below"
+    if formula.has_widths:
+        distance = f"{distance} / <var>w</var><sub>j</sub>²"
+        symbols = f"<var>w</var><sub>j</sub> its width, {symbols}"
     return (
         f'<p class="formula">φ(<var>r</var>) = {profile}, where <var>r</var><sub>j</sub>² = {distance}</p>\n'
         f"<p><var>μ</var><sub>j</sub> is centre j, <var>c</var><sub>j</sub> its coefficient, {symbols}.</p>"
