@@ -195,7 +195,8 @@ def test_diagnostics_are_quiet_when_chains_agree_and_say_so():
     X = rng.random((60, 1))
     y = X[:, 0] + 0.3 * rng.standard_normal(60)
     # A proper prior of the rate keeps it away from 0, where births are rare.
-    model = BayesianRegressor("gaussian", k_max=3, rate_shape=2.0, rate_rate=2.0, n_draws=500, random_state=0)
+    options = {"widths": "shared", "k_max": 3, "rate_shape": 2.0, "rate_rate": 2.0, "n_draws": 500}
+    model = BayesianRegressor(**options, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         model.fit(X, y)

@@ -89,10 +89,24 @@ def test_warnings_are_sentences(folder):
 
 
 def test_options_reach_the_model(folder, tmp_path):
-    search = ["--basis", "cubic", "--metric", "euclidean", "--criterion", "2.5", "--time", "60", "--seed", "7"]
+    search = [
+        "--basis",
+        "cubic",
+        "--metric",
+        "euclidean",
+        "--widths",
+        "shared",
+        "--criterion",
+        "2.5",
+        "--time",
+        "60",
+        "--seed",
+        "7",
+    ]
     arguments = ["--target", "lift", "-o", tmp_path / "m.saltus", *search, *QUICK_FIT]
     assert run("fit", folder / "wing.csv", *arguments)[0] == 0
-    given = {"basis": "cubic", "metric": "euclidean", "criterion": 2.5, "max_time": 60, "random_state": 7}
+    given = {"basis": "cubic", "metric": "euclidean", "widths": "shared", "criterion": 2.5, "max_time": 60}
+    given["random_state"] = 7
     wanted = {**AnnealedRegressor().get_params(), **given, "n_iter": 100, "n_chains": 2, "n_jobs": 1}
     assert saltus.load(tmp_path / "m.saltus").get_params() == wanted
 
@@ -319,7 +333,7 @@ def test_export_writes_an_onnx_model(folder, tmp_path):
 
 
 def test_a_longer_bayesian_fit_keeps_more_draws():
-    kept = [draws_of(BayesianRegressor(n_iter=n_iter)) for n_iter in (100, 15_000, 30_000, 10**6)]
+    kept = [draws_of(BayesianRegressor(n_iter=n_iter)) for n_iter in (100, 20_000, 40_000, 10**6)]
     assert kept == [125, 125, 250, MOST_DRAWS]
 
 

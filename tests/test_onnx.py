@@ -207,7 +207,8 @@ def test_no_basis_functions(data):
 
 def test_an_average_with_an_empty_network(annealed, data):
     X, _ = data
-    empty = replace(annealed.networks_[0], centers_unit=np.empty((0, 3)), coefficients=np.empty((0, 1)))
+    nothing = {"centers_unit": np.empty((0, 3)), "sharpness": np.empty(0), "coefficients": np.empty((0, 1))}
+    empty = replace(annealed.networks_[0], **nothing)
     model = copy.copy(annealed)
     model.networks_, model.weights_ = (annealed.networks_[0], empty), np.array([0.7, 0.3])
     assert_same(model, X)

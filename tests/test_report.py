@@ -229,10 +229,15 @@ def evaluate_page(html, X):
         squared = np.einsum("nki,ij,nkj->nk", offsets, M, offsets)
     else:
         squared = ((offsets / [float(inputs[i][-1]) for i in used]) ** 2).sum(axis=2)
+    first = len(used)
+    if "width w" in header:
+        assert "/ wj²" in text
+        squared /= centers[:, first] ** 2
+        first += 1
     r = np.sqrt(squared)
     (profile,) = re.findall(r"φ\(r\) = (.*), where", text)
     phi = {"exp(-r²/2)": np.exp(-(r**2) / 2), "r³": r**3, "√(1 + r²)": np.sqrt(1 + r**2), "r": r}[profile]
-    return np.array(intercepts) + X @ linear + phi @ centers[:, len(used) :]
+    return np.array(intercepts) + X @ linear + phi @ centers[:, first:]
 
 
 @pytest.mark.parametrize(
@@ -265,11 +270,12 @@ def test_no_more_digits_than_needed(annealed):
 
 def test_every_number_of_a_formula_is_rounded():
     numbers = np.array([[1234.5678, -0.0012345]])
-    formula = Formula(np.sqrt, numbers[0], numbers, numbers, numbers, numbers[0], numbers)
+    formula = Formula(np.sqrt, numbers[0], numbers, numbers, numbers[0], numbers, numbers[0], numbers)
     rounded = formula.rounded(Digits(linear=2, bases=3))
     for part in (rounded.intercept, rounded.linear[0]):
         assert part.tolist() == [1200.0, -0.0012]
-    for part in (rounded.centers[0], rounded.coefficients[0], rounded.length_scales, rounded.matrix[0]):
+    of_bases = (rounded.centers[0], rounded.widths, rounded.coefficients[0], rounded.length_scales, rounded.matrix[0])
+    for part in of_bases:
         assert part.tolist() == [1230.0, -0.00123]
 
 

@@ -21,8 +21,8 @@ N_POINTS = 500
 class Formula:
     """y_i = intercept_i + x'linear_i + sum_j coefficients_ij phi(r_j).
 
-    r_j^2 is 1 / width_j^2 times the sum over inputs of ((x - center_j) / length_scales)^2, where an infinite length scale
-    means off; or, where there is a matrix, times (x - center_j)' matrix (x - center_j).
+    (r_j width_j)^2 is the sum over inputs of ((x - center_j) / length_scales)^2, where an infinite length scale means
+    off; or, where there is a matrix, (x - center_j)' matrix (x - center_j).
     """
 
     profile: Callable[[Floats], Floats]  # phi, of r^2

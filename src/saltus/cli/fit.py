@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BASES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric")
 METRICS = ("learned", "standardized", "euclidean", "mahalanobis")
+WIDTHS = ("shared", "own")
 CRITERIA = ("aic", "aicc", "bic", "ebic", "hqc", "mdl")
 
 
@@ -81,6 +82,12 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(METRICS)} (default: learned)",
     )
     group.add_argument(
+        "--widths",
+        choices=WIDTHS,
+        metavar="NAME",
+        help="of basis functions: shared or own (default: own where the metric is learned and the basis has a width)",
+    )
+    group.add_argument(
         "--criterion",
         type=_criterion,
         metavar="NAME",
@@ -89,12 +96,12 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--time", type=seconds, metavar="SECONDS", help="search for about so long, or less")
     group.add_argument("--seed", type=seed, default=0, metavar="N", help="of all that is random (default: %(default)s)")
     group.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="chains at once (default: one a processor)")
-    group.add_argument("--chains", type=positive, metavar="N", help="default: 6, or 4 with --bayes")
+    group.add_argument("--chains", type=positive, metavar="N", help="default: 4")
     group.add_argument(
         "--iterations",
         type=positive,
         metavar="N",
-        help="of each chain (default: until chains agree or stop improving, or 15000 with --bayes)",
+        help="of each chain (default: until chains agree or stop improving, or 20000 with --bayes)",
     )
 
 

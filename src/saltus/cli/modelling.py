@@ -37,12 +37,12 @@ def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[Regr
 
 
 def _fit_annealed(options: argparse.Namespace, rows: Rows) -> Regressor:
-    given = _given(options, "basis", "metric", "criterion", "iterations", "chains")
+    given = _given(options, "basis", "metric", "widths", "criterion", "iterations", "chains")
     return AnnealedRegressor(**given, max_time=options.time, verbose=1).fit(rows.X, rows.y)
 
 
 def _fit_bayesian(options: argparse.Namespace, rows: Rows) -> Regressor:
-    model = BayesianRegressor(**_given(options, "basis", "metric", "iterations", "chains"), verbose=1)
+    model = BayesianRegressor(**_given(options, "basis", "metric", "widths", "iterations", "chains"), verbose=1)
     if options.time is not None and options.iterations is None:
         model.set_params(n_iter=iterations_within(options.time, model, rows))
     model.set_params(n_draws=draws_of(model))

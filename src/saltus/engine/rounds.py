@@ -58,7 +58,7 @@ HOTTEST, COLDEST = (1 / 2, 1.0, 2.0), 1 / 80
 
 # Fits without a given length run in rounds of this many iterations, each from the best state of the chain; of twice as
 # many after a round that brought nothing, and so on up to the longest.
-ITERATIONS_A_ROUND, MOST_ITERATIONS_A_ROUND = 30_000, 480_000
+ITERATIONS_A_ROUND, MOST_ITERATIONS_A_ROUND = 20_000, 320_000
 # A round that improves the best value by less than this brought nothing.
 IMPROVEMENT = 1.0
 

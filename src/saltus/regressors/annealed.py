@@ -70,14 +70,14 @@ class AnnealedRegressor(NetworkRegressor):
         The most basis functions. None: 50, or fewer where the columns of the design would outnumber half the
         distinct rows.
     n_iter : int or "auto", default="auto"
-        Iterations of each chain. "auto": in rounds of 30 000, each annealed from the best state of its chain, until
+        Iterations of each chain. "auto": in rounds of 20 000, each annealed from the best state of its chain, until
         more than half of the chains agree on the best value to within 1, or rounds bring no improvement; rounds that
         bring none are followed by longer ones.
     patience : int, default=1
         With "auto", how many rounds without an improvement of 1 end the fit.
     max_time : float or None, default=None
         Seconds after which the fit ends with the best model so far.
-    n_chains : int, default=6
+    n_chains : int, default=4
         Independent chains.
     combine : {"average", "best"}, default="average"
         Predict with the average of the networks that chains found, the best of each and those where rounds ended,
@@ -185,7 +185,7 @@ class AnnealedRegressor(NetworkRegressor):
         n_iter: int | str = "auto",
         patience: int = 1,
         max_time: float | None = None,
-        n_chains: int = 6,
+        n_chains: int = 4,
         combine: str = "average",
         schedule: str | Schedule = "auto",
         acceptance: str = "tempering",

@@ -242,8 +242,8 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
         """Say whether each basis function has a width of its own."""
         if self.widths == "own" and basis.degree is not None:
             raise ValueError(
-                f"widths='own' needs a basis with a width, such as 'gaussian'. Another width of {basis!r} is only another "
-                f"coefficient. Choose another basis, or widths='shared'."
+                f"widths='own' needs a basis with a width, such as 'gaussian': for {basis!r}, another width is only "
+                f"another coefficient. Choose another basis, or widths='shared'."
             )
         return bool(self.widths == "own" or (self.widths == "auto" and self._learns_metric and basis.has_width))
 
