@@ -1,11 +1,15 @@
-"""A learned metric, and the search that finds it."""
+"""A learned metric, widths of basis functions, and the search that finds them."""
+
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
+from sklearn.exceptions import ConvergenceWarning
 
-from saltus import AnnealedRegressor, Geometric
+from saltus import AnnealedRegressor, BayesianRegressor, Geometric
+from saltus.bases import RADIAL_NAMES
 from saltus.datasets import make_robot_arm
 from saltus.engine.rounds import ITERATIONS_A_ROUND
 from tests.reference import design_matrix, least_squares_rss
@@ -76,6 +80,83 @@ def test_units_of_any_input_change_nothing(scale):
         factor = np.where(np.arange(6) == i, scale, 1.0)
         other = clone(model).fit(X * factor, y)
         assert np.abs(other.predict(new * factor) - model.predict(new)).max() < 1e-3 * y.std()
+
+
+@pytest.fixture(scope="module")
+def two_bumps():
+    """A wide bump, of length scale 1, and a narrow one, of 0.2."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (200, 1))
+    wide, narrow = (np.exp(-(((X[:, 0] - at) / scale) ** 2) / 2) for at, scale in ((-1.0, 1.0), (1.5, 0.2)))
+    return X, wide + narrow + 0.05 * rng.standard_normal(200)
+
+
+def test_own_widths_make_do_with_fewer_basis_functions(two_bumps):
+    X, y = two_bumps
+    options = {"criterion": "bic", "combine": "best", **QUICK}
+    own = AnnealedRegressor(widths="own", **options).fit(X, y)
+    shared = AnnealedRegressor(widths="shared", **options).fit(X, y)
+    assert own.n_bases_ == 2
+    assert shared.n_bases_ > 4
+    assert own.criterion_value_ < shared.criterion_value_ - 5
+    np.testing.assert_array_equal(shared.widths_, 1.0)
+    order = own.centers_[:, 0].argsort()
+    np.testing.assert_allclose(own.centers_[order, 0], [-1.0, 1.5], atol=0.1)
+    length_scales = own.widths_ * X.std() / own.relevance_[0]
+    np.testing.assert_allclose(length_scales[order], [1.0, 0.2], rtol=0.1)
+
+
+@pytest.mark.parametrize("basis", RADIAL_NAMES)
+@pytest.mark.parametrize("metric", ["learned", "standardized"])
+def test_widths_are_own_where_the_metric_is_learned_and_the_basis_has_one(two_bumps, basis, metric):
+    options = {"metric": metric, "n_iter": 200, "n_chains": 1, "combine": "best", "random_state": 0}
+    model = AnnealedRegressor(basis, **options).fit(*two_bumps)
+    assert model.n_bases_ > 0
+    own = metric == "learned" and basis in ("gaussian", "multiquadric", "inverse_multiquadric")
+    assert (model.widths_ != 1).any() == own
+    assert ((model.widths_ >= 0.25 - 1e-12) & (model.widths_ <= 4 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("basis", ["linear", "cubic"])
+def test_own_widths_of_a_basis_without_one_are_refused(two_bumps, basis):
+    with pytest.raises(ValueError, match=r"needs a basis with a width.*Choose another basis, or widths='shared'"):
+        AnnealedRegressor(basis, widths="own").fit(*two_bumps)
+
+
+def test_given_centres_start_with_width_1(two_bumps):
+    X, y = two_bumps
+    given = np.array([[-1.0], [0.5], [1.5]])
+    model = AnnealedRegressor(init=given, n_iter=500, n_chains=1, random_state=0).fit(X, y)
+    start = model.result_.chains[0].snapshots[0].network
+    np.testing.assert_allclose(start.centers, given, atol=1e-12)
+    np.testing.assert_allclose(start.widths, 1.0, rtol=1e-12)
+    assert (model.widths_ != 1).all()
+    assert model.score(X, y) > 0.95
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    X, y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        return X, BayesianRegressor(n_iter=1000, n_draws=50, n_chains=1, random_state=0).fit(X, y)
+
+
+def test_a_sampler_has_no_basis_function_that_sees_less_than_one_row(posterior):
+    X, model = posterior
+    draws, n_linear = model.chains_[0].draws, 1 + X.shape[1]
+    columns = np.hstack([model._predictive.features.columns(X, draw)[:, n_linear:] for draw in draws])
+    assert columns.shape[1] > 100
+    assert (columns**2).sum(axis=0).min() > 1 - 1e-9
+
+
+def test_draws_have_widths(posterior):
+    _, model = posterior
+    tree = model.to_datatree()["posterior"]
+    for n, draw in enumerate(model.chains_[0].draws):
+        widths = tree["widths"].to_numpy()[0, n]
+        np.testing.assert_array_equal(~np.isnan(widths), tree["center_exists"].to_numpy()[0, n])
+        np.testing.assert_array_equal(widths[: len(draw.sharpness)], 1 / draw.sharpness)
+    assert np.nanstd(tree["widths"]) > 0.3
 
 
 def test_polish_only_improves():
