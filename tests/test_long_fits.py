@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileError
 from saltus.checkpoints import read_checkpoint, write_checkpoint
+from saltus.engine.crew import Crew
 from saltus.regressors.base import check_data
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="these signals do not exist on Windows")
@@ -158,6 +159,71 @@ def test_a_handler_of_somebody_else_is_left_alone(data):
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen
+
+
+@pytest.fixture
+def hears_ctrl_c(monkeypatch):
+    """Let Ctrl-C raise as it does in a program of one's own, and forget those before."""
+    monkeypatch.setattr(Crew, "_last_interrupt", -float("inf"))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def press_ctrl_c(_=None):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.05)  # where this is not the main thread, that has to hear it first
+
+
+@needs_posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_in_warm_up_keeps_the_states_that_chains_are_in(data, hears_ctrl_c, n_jobs):
+    pressed = set()
+
+    def press_when_all_have_begun(progress):
+        pressed.add(progress.chain)
+        if len(pressed) == n_jobs:
+            press_ctrl_c()
+
+    model = BayesianRegressor(n_iter=10**8, n_warmup=10**8, n_draws=10**4, n_chains=2, n_jobs=n_jobs, random_state=0)
+    with pytest.warns(EarlyEndWarning, match=r"Interrupted: .* in warm-up, .* unconverged states") as caught:
+        model.fit(*data, callback=press_when_all_have_begun)
+    assert len(caught) == 1
+    assert model.status_ == str(caught[0].message)
+    assert [len(chain.draws) for chain in model.chains_] == [1] * n_jobs
+    mean, std = model.predict(data[0], return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
+    assert np.isfinite(model.predict_interval(data[0])).all()
+    assert "unconverged states" in str(model.summary())
+
+
+@needs_posix
+def test_ctrl_c_before_a_sampler_has_begun_raises(data, hears_ctrl_c, monkeypatch):
+    monkeypatch.setattr("saltus.engine.posterior.place_independent_centers", lambda *_: press_ctrl_c())
+    model = BayesianRegressor(n_chains=2, random_state=0)
+    with pytest.raises(KeyboardInterrupt, match="before its chains had begun"):
+        model.fit(*data)
+    assert not hasattr(model, "chains_")
+
+
+@needs_posix
+def test_ctrl_c_leaves_rounds_alone_that_have_not_begun(data, hears_ctrl_c, monkeypatch):
+    begun = []
+
+    def press_in_the_second_round(progress):
+        begun.append(progress.chain)
+        return press_ctrl_c() if progress.iteration > 20_000 else None
+
+    monkeypatch.setattr("saltus.progress.SECONDS_BETWEEN_REPORTS", 0.0)
+    model = AnnealedRegressor(patience=10**9, n_chains=3, random_state=0)
+    with pytest.warns(EarlyEndWarning, match="Interrupted"):
+        model.fit(*data, callback=press_in_the_second_round)
+    chains = model.result_.chains
+    assert begun[-1] == 0
+    assert chains[0].n_iter > 20_000
+    assert [chain.n_iter for chain in chains[1:]] == [20_000] * 2
+    assert len(chains[0].local_optima) == 3  # two of the first round; of the second, which is not polished, its best
 
 
 # --- Callbacks
@@ -377,14 +443,27 @@ def test_a_fit_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_rows", [60, 3000])  # one proposal at a time, and several
+def test_a_sampler_is_the_same_however_its_blocks_fall(data, n_rows, monkeypatch):
+    X, y = (np.resize(values, (n_rows, *values.shape[1:])) for values in data)
+    X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+    model = BayesianRegressor(n_iter=777, n_warmup=500, n_draws=3, k_max=40, n_chains=1, random_state=0)
+    found = []
+    for length in (1, 10**9):
+        monkeypatch.setattr("saltus.engine.posterior.next_length", lambda *_, length=length: length)
+        found.append(model.fit(X, y).chains_)
+    assert same(*found)
+    assert found[0][0].moves["stretch"].accepted > 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
     monkeypatch.setattr("saltus.progress.SECONDS_BETWEEN_REPORTS", 0.0)
     path = tmp_path / "run.ckpt"
     model = BayesianRegressor(n_iter=60_000, n_warmup=10_000, n_draws=70, n_chains=2, random_state=0)
     whole = model.fit(*data).chains_
-    told = []
     with pytest.warns(EarlyEndWarning):
-        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda _: told.append(0) or len(told) == 40)
+        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda progress: progress.iteration > 35_000)
     assert same(model.fit(*data, resume=path).chains_, whole)
     with pytest.raises(FileError, match="other data or other options"):
         model.set_params(ridge_shape=1.5).fit(*data, resume=path)

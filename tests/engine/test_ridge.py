@@ -39,7 +39,7 @@ def test_edits_keep_the_triangles(d, c, relative):
     sizes = set()
     for step in range(0, 20_000, 100):
         value = run_sample_block(
-            rng, design.target, prior, Tuning(0.15, 0.2, True), state, hierarchy, record, 100, step, NEVER
+            rng, design.target, prior, Tuning(0.15, 0.2, True), state, hierarchy, record, 100, step, NEVER, True
         )
         k = int(state.k[0])
         sizes.add(k)

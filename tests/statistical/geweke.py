@@ -143,7 +143,9 @@ def run_chain(rng, d, c, n_rounds, learned, relative, own_widths):
         place_centers(design, state, centers)
         if learned:  # which keeps a factor of the linear term, residuals included
             refactor(design.target.linear, design.fixed.Q, design.Y, np.empty((len(design.Y), 0), order="F"))
-        run_sample_block(rng, design.target, PRIOR, tuning, state, hierarchy, record, STEPS, STEPS * r, STEPS // 2)
+        run_sample_block(
+            rng, design.target, PRIOR, tuning, state, hierarchy, record, STEPS, STEPS * r, STEPS // 2, True
+        )
         k = state.k[0]
         alpha = hierarchy.alpha[:, : m_fixed + k]
         seen.append(

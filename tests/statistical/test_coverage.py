@@ -39,7 +39,7 @@ def covered_share(seed, d, c, n_new=20):
         start=None,
         relative_ridge=False,
     )
-    (chain,), _ = sample_posterior(np.random.SeedSequence(seed).spawn(1), design, settings)
+    (chain,) = sample_posterior(np.random.SeedSequence(seed).spawn(1), design, settings).chains
     outputs = OutputScale(np.zeros(c), np.ones(c))
     predictive = Predictive(features, outputs, tuple(chain.draws), geweke.N_ROWS + geweke.PRIOR.v0)
     ((_, mixture),) = predictive.mixtures(new)

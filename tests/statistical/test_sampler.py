@@ -53,7 +53,8 @@ def sampled_shares(design, prior, delta_squared, rate, n_chains=40, n_steps=20_0
         record = start_record(state, 1)
         seen = []
         for step in range(0, n_steps, 20):
-            run_sample_block(rng, design.target, prior, Tuning(0.15, 0.2, True), state, hierarchy, record, 20, step, 10)
+            tuning = Tuning(0.15, 0.2, True)
+            run_sample_block(rng, design.target, prior, tuning, state, hierarchy, record, 20, step, 10, True)
             seen.append(state.k[0])
         shares.append(np.bincount(seen[20:], minlength=design.k_max + 1) / len(seen[20:]))
     return np.array(shares)

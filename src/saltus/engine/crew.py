@@ -29,6 +29,7 @@ class Crew:
         self._dismissed = False
         self._n_working = 0
         self._n_done = 0
+        self._keeper: object = None  # the one who hands something over, where nobody has yet
         self._changed = Condition()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -49,10 +50,23 @@ class Crew:
         """Whether a chain should stop where it is, at the end of its block."""
         return self.is_late or (self.is_here and (self._dismissed or self.stopped_by != ""))
 
+    def go_on(self) -> bool:
+        """Say the opposite, anew each time it is asked."""
+        return not self.should_stop
+
     @property
     def need_not_begin(self) -> bool:
         """Whether a chain that has not begun can be left out: it is time to stop, and others have something to show."""
-        return self.is_here and self.should_stop and self._n_done > 0
+        return self.is_here and self.should_stop and (self._n_done > 0 or self._keeper is not None)
+
+    def can_spare(self, who: object) -> bool:
+        """Say whether a chain with nothing to show can leave at once: it is time to stop, and others will show some."""
+        if not self.is_here or not self.should_stop:
+            return False
+        with self._changed:
+            if self._n_done == 0 and self._keeper is None:
+                self._keeper = who
+            return self._keeper is not who
 
     def stop(self, why: str) -> None:
         """Ask every chain to stop and return what it has."""

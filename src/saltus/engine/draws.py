@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -66,11 +67,11 @@ class Draws(Sequence[Draw]):
 
     def __getitem__(self, index: int) -> Draw:  # type: ignore[override]
         n = range(len(self))[index]
-        before, k = int(self.n_bases[:n].sum()), int(self.n_bases[n])
+        before, k = int(self.offsets[n]), int(self.n_bases[n])
         m_fixed, c = self.m_fixed, self.S.shape[1]
         m = m_fixed + k
         m_before = before + n * m_fixed
-        K_before = int(c * ((self.n_bases[:n] + m_fixed) ** 2).sum())
+        K_before = int(self._offsets_of_K[n])
         return Draw(
             centers_unit=self.centers_unit[before : before + k],
             sharpness=self.sharpness[before : before + k],
@@ -89,7 +90,15 @@ class Draws(Sequence[Draw]):
         """Columns of the linear term."""
         return (len(self.mean) - len(self.centers_unit)) // len(self)
 
-    @property
+    @cached_property
     def offsets(self) -> Ints:
         """Where the centres of each draw begin and, last, end: (n + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.n_bases)])
+        return _running_sum(self.n_bases)
+
+    @cached_property
+    def _offsets_of_K(self) -> Ints:
+        return _running_sum(self.S.shape[1] * (self.n_bases + self.m_fixed) ** 2)
+
+
+def _running_sum(lengths: Ints) -> Ints:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])

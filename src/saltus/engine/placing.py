@@ -21,7 +21,11 @@ def place_centers(design: Design, state: State, centers: Floats, relevance: Floa
     """
     if relevance is not None:
         state.relevance[:] = relevance
-    refactor(state.factor, design.fixed.Q, design.Y, design.columns(centers, state.relevance))
+    _place(design, state, centers, design.columns(centers, state.relevance))
+
+
+def _place(design: Design, state: State, centers: Floats, columns: Floats) -> None:
+    refactor(state.factor, design.fixed.Q, design.Y, columns)
     k = len(centers)
     state.centers[:k] = centers
     state.k[0] = k
@@ -32,8 +36,9 @@ def place_centers(design: Design, state: State, centers: Floats, relevance: Floa
 def place_independent_centers(design: Design, state: State, centers: Floats) -> None:
     """Do the same, leaving out centres whose basis functions are in the span of those before them, or faint."""
     while True:
-        squared = (design.columns(centers, state.relevance) ** 2).sum(axis=0)
-        place_centers(design, state, centers)
+        columns = design.columns(centers, state.relevance)
+        squared = (columns**2).sum(axis=0)
+        _place(design, state, centers, columns)
         independent = independent_columns(state.factor, design.target.m_fixed, squared, design.target.faintest)
         if independent.all():
             return

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -24,7 +25,7 @@ from saltus.engine.placing import (
     starting_relevance,
 )
 from saltus.engine.result import MoveCount, count_moves
-from saltus.engine.rounds import ITERATIONS_BETWEEN_REBUILDS
+from saltus.engine.rounds import ITERATIONS_BETWEEN_REBUILDS, next_length
 from saltus.engine.sample import Hierarchy, Prior, run_sample_block, start_hierarchy
 
 # Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
@@ -55,6 +56,25 @@ class PosteriorChain:
     moves: dict[str, MoveCount]
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """What a chain has when it ends: draws, or where it was stopped before its first, the state it was in."""
+
+    draws: list[Draw]
+    unconverged: Draw | None
+    n_done: int  # iterations
+    counts: Ints  # of proposals
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """All chains of a sampler, the same number of draws of each."""
+
+    chains: tuple[PosteriorChain, ...]
+    ended_early: str  # by whom, in words; empty where nobody did
+    n_unconverged: int | None  # iterations done where chains were stopped before any draw, and each has its last state
+
+
 def sample_posterior(
     seeds: Sequence[np.random.SeedSequence],
     design: Design,
@@ -64,11 +84,10 @@ def sample_posterior(
     listener: Listener | None = None,
     logbook: Logbook | None = None,
     resumed: Checkpoint | None = None,
-) -> tuple[tuple[PosteriorChain, ...], str]:
+) -> Posterior:
     """Run one chain for each seed, on threads unless the caller's joblib backend says otherwise.
 
-    With `resumed`, chains go on from there. Ctrl-C ends it with the draws that chains have, if they are on threads; why
-    it ended early comes second, in words.
+    With `resumed`, chains go on from there. Ctrl-C ends it with the draws that chains have, if they are on threads.
     """
     crew = Crew()
     saved = [None] * len(seeds) if resumed is None else list(resumed.chains)
@@ -80,39 +99,66 @@ def sample_posterior(
     )
     with crew.heeding_interrupts() if shares_memory() else nullcontext():
         try:
-            chains = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+            stretches = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
         finally:
             crew.dismiss()
             if logbook is not None:
                 logbook.close()
-    return cut_to_one_length(chains), crew.stopped_by
-
-
-def cut_to_one_length(chains: Sequence[tuple[list[Draw], Ints]]) -> tuple[PosteriorChain, ...]:
-    """Keep as many draws as possible, the same number of each chain, where chains were stopped."""
-    lengths = np.sort([len(draws) for draws, _ in chains])[::-1]
-    length = int(lengths[(lengths * np.arange(1, len(lengths) + 1)).argmax()])
-    if length == 0:
-        raise KeyboardInterrupt("The sampler was stopped before its first draw.")
-    return tuple(
-        PosteriorChain(Draws.of(draws[:length]), count_moves(counts))
-        for draws, counts in chains
-        if len(draws) >= length
+    if any(stretch.draws for stretch in stretches):
+        return Posterior(cut_to_one_length(stretches), crew.stopped_by, None)
+    return Posterior(
+        unconverged_chains(stretches), crew.stopped_by, max((stretch.n_done for stretch in stretches), default=0)
     )
+
+
+def cut_to_one_length(stretches: Sequence[Stretch]) -> tuple[PosteriorChain, ...]:
+    """Keep as many draws as possible, the same number of each chain, where chains were stopped."""
+    lengths = np.sort([len(stretch.draws) for stretch in stretches])[::-1]
+    length = int(lengths[(lengths * np.arange(1, len(lengths) + 1)).argmax()])
+    return tuple(
+        PosteriorChain(Draws.of(stretch.draws[:length]), count_moves(stretch.counts))
+        for stretch in stretches
+        if len(stretch.draws) >= length
+    )
+
+
+def unbegun(saved: SavedSampler | None) -> Stretch:
+    """Hand over what a chain had when it was saved, if it was."""
+    if saved is None:
+        return Stretch([], None, 0, np.zeros((0, 3), dtype=np.int64))
+    return Stretch([] if saved.draws is None else list(saved.draws), None, saved.done, saved.counts)
+
+
+def unconverged_chains(stretches: Sequence[Stretch]) -> tuple[PosteriorChain, ...]:
+    """Keep the state of each chain that was stopped before its first draw; those that have not begun have none."""
+    chains = tuple(
+        PosteriorChain(Draws.of([stretch.unconverged]), count_moves(stretch.counts))
+        for stretch in stretches
+        if stretch.unconverged is not None
+    )
+    if not chains:
+        raise KeyboardInterrupt("The sampler was stopped before its chains had begun.")
+    return chains
 
 
 class Sampler:
     """A chain of the posterior under way. Mutable: `run` carries it on."""
 
     def __init__(
-        self, rng: np.random.Generator, design: Design, settings: SamplerSettings, saved: SavedSampler | None
+        self,
+        rng: np.random.Generator,
+        design: Design,
+        settings: SamplerSettings,
+        crew: Crew,
+        saved: SavedSampler | None,
     ) -> None:
         self.rng, self.design, self.settings = rng, design, settings
         self.state = start_state(design.target, design.fixed.Q, design.Y)
         self.done = 0
+        self.log_posterior: float | None = None  # of the state that the last block ended in
         self.draws: list[Draw] = []
         if saved is None:
-            _place_start(rng, design, settings, self.state)
+            _place_start(rng, design, settings, self.state, crew)
         else:
             place_centers(design, self.state, saved.centers, saved.relevance)
         # The ridge starts wide: the data, not a narrow guess, should say how large coefficients are.
@@ -151,40 +197,76 @@ class Sampler:
             draws=Draws.of(self.draws) if self.draws else None,
         )
 
-    def progress(self, number: int, log_posterior: float) -> Progress:
+    def progress(self, number: int) -> Progress:
         """Say how it is going."""
         counts = self.record.counts.sum(axis=0)
         acceptance = float(counts[ACCEPTED] / max(counts[CHOSEN], 1))
+        log_posterior = np.nan if self.log_posterior is None else self.log_posterior
         return Progress(number, self.done, int(self.state.k[0]), log_posterior, 1.0, acceptance)
 
-    def run(self) -> Iterator[tuple[float, bool]]:
-        """Run the chain, and keep draws; yield the log density now and then, and whether the factor is new."""
+    @property
+    def stretch(self) -> Stretch:
+        """Hand over what there is."""
+        unconverged = None
+        if not self.draws and self.log_posterior is not None:
+            unconverged = self._draw(self.log_posterior)
+        return Stretch(self.draws, unconverged, self.done, self.record.counts)
+
+    def run(self) -> Iterator[bool]:
+        """Run the chain, and keep draws; yield after every block whether the factor is new."""
         settings, state = self.settings, self.state
         between = settings.steps_between_draws
         n_total = settings.n_warmup + settings.n_draws * between
         halts = {*range(between, settings.n_warmup, between), *range(settings.n_warmup, n_total + 1, between)} - {0}
         rebuilds = set(range(ITERATIONS_BETWEEN_REBUILDS, n_total, ITERATIONS_BETWEEN_REBUILDS))
+        n_wanted = 1
         for stop in sorted(stop for stop in halts | rebuilds if stop > self.done):
-            log_posterior = float(
-                run_sample_block(
-                    self.rng,
-                    self.design.target,
-                    settings.prior,
-                    settings.tuning,
-                    state,
-                    self.hierarchy,
-                    self.record,
-                    stop - self.done,
-                    self.done,
-                    STEPS_BETWEEN_GIBBS,
-                )
-            )
-            self.done = stop
+            afresh = True
+            while self.done < stop:
+                began, before = perf_counter(), self.done
+                pause = min(next_pause(before, n_wanted, settings.tuning), stop)
+                log_posterior = self._run_block(pause, afresh=afresh)
+                afresh = False
+                n_wanted = next_length(self.done - before, perf_counter() - began)
+                if self.done < stop:
+                    yield False
             if stop in rebuilds:
                 place_centers(self.design, state, state.centers[: state.k[0]].copy())
             if stop in halts and stop > settings.n_warmup:
-                self.draws.append(_draw(self.design, settings.prior, state, self.hierarchy, log_posterior))
-            yield log_posterior, stop in rebuilds
+                self.draws.append(self._draw(log_posterior))
+            yield stop in rebuilds
+
+    def _run_block(self, stop: int, *, afresh: bool) -> float:
+        log_posterior = float(
+            run_sample_block(
+                self.rng,
+                self.design.target,
+                self.settings.prior,
+                self.settings.tuning,
+                self.state,
+                self.hierarchy,
+                self.record,
+                stop - self.done,
+                self.done,
+                STEPS_BETWEEN_GIBBS,
+                afresh,
+            )
+        )
+        self.done, self.log_posterior = stop, log_posterior
+        return log_posterior
+
+    def _draw(self, log_posterior: float) -> Draw:
+        return make_draw(self.design, self.settings.prior, self.state, self.hierarchy, log_posterior)
+
+
+def next_pause(done: int, n_wanted: int, tuning: Tuning) -> int:
+    """Find where a block of about n_wanted iterations may end: right after a Gibbs step or a metric move.
+
+    There no proposals are left over, so that a chain is the same to the last bit however its blocks fall.
+    """
+    every = (STEPS_BETWEEN_GIBBS, tuning.steps_between_metric_moves)
+    first = min(steps * (done // steps + 1) for steps in every)
+    return max(first, *(steps * ((done + n_wanted) // steps) for steps in every))
 
 
 def run_posterior_chain(
@@ -196,40 +278,48 @@ def run_posterior_chain(
     listener: Listener | None = None,
     logbook: Logbook | None = None,
     saved: SavedChain | SavedSampler | None = None,
-) -> tuple[list[Draw], Ints]:
-    """Run one chain: warm up, then keep a draw every so many iterations. Returns the draws and counts of proposals."""
-    if crew.need_not_begin:
-        return [], np.zeros((0, 3), dtype=np.int64)
+) -> Stretch:
+    """Run one chain: warm up, then keep a draw every so many iterations."""
+    before = saved if isinstance(saved, SavedSampler) else None
+    if crew.should_stop:
+        return unbegun(before)
     with crew.working():
         rng = np.random.default_rng(seed)
-        chain = Sampler(rng, design, settings, saved if isinstance(saved, SavedSampler) else None)
-        for log_posterior, rebuilt in chain.run():
-            if listener is not None and listener(chain.progress(number, log_posterior)):
+        chain = Sampler(rng, design, settings, crew, before)
+        if not crew.go_on():
+            return chain.stretch
+        for rebuilt in chain.run():
+            if listener is not None and listener(chain.progress(number)):
                 crew.stop("Stopped by the callback")
             if logbook is not None and rebuilt and logbook.wants(number):
                 logbook.note(number, chain.saved)
-            if crew.should_stop:
+            if not crew.go_on():
                 break
-        if logbook is not None and not crew.should_stop:
+        if logbook is not None and crew.go_on():
             logbook.note(number, chain.saved)
-        return chain.draws, chain.record.counts
+        return chain.stretch
 
 
-def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State) -> None:
-    """Put the state at the given centres, or at a random number of random ones; with a learned metric, downhill."""
+def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State, crew: Crew) -> None:
+    """Put the state at the given centres, or at a random number of random ones; with a learned metric, downhill.
+
+    It stays empty if the crew is to stop meanwhile.
+    """
     centers = settings.start
     if centers is None:
         centers = starting_centers(rng, design, many=design.learns_metric)
     state.relevance[:] = starting_relevance(design)
     if design.learns_metric and len(centers) > 0:
         landscape = Landscape.of(design, rng)
-        found = landscape.ascend(landscape.independent(centers, state.relevance.copy()), STARTING_STEPS)
+        start = landscape.independent(centers, state.relevance.copy())
+        found = landscape.ascend(start, STARTING_STEPS, crew.go_on)
         centers = found.centers
         state.relevance[:] = found.relevance
-    place_independent_centers(design, state, centers)
+    if not crew.should_stop:
+        place_independent_centers(design, state, centers)
 
 
-def _draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_posterior: float) -> Draw:
+def make_draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_posterior: float) -> Draw:
     """Copy what prediction needs of the present state."""
     ridge = hierarchy.ridge
     k = int(state.k[0])

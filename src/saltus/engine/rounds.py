@@ -114,6 +114,10 @@ class Chain:
         return cls(rng, saved.centers, saved.relevance, saved.result, saved.halfway, saved.is_done)
 
 
+class LeftOutError(Exception):
+    """A round was not needed any more before it had begun."""
+
+
 class Round:
     """A round under way. Mutable: `run` carries it on."""
 
@@ -124,11 +128,18 @@ class Round:
         self.stride = -(-n_iter // LONGEST_TRACE) if settings.n_iter is not None else TRACE_STRIDE
         self.halts = _snapshot_iterations(n_iter, many=settings.n_iter is not None)
         self.landscape = Landscape.of(design, self.rng) if settings.descend or settings.polish else None
+        self.leave_if_not_needed()
         self.state = start_state(design.target, design.fixed.Q, design.Y)
+        self.leave_if_not_needed()
         if chain.halfway is None:
             self._begin()
         else:
             self._go_on(chain.halfway)
+
+    def leave_if_not_needed(self) -> None:
+        """Leave before the first iteration if it is time to stop, and there is something to show without this round."""
+        if not self.crew.go_on() and (self.chain.result is not None or self.crew.can_spare(self)):
+            raise LeftOutError
 
     def _begin(self) -> None:
         chain, design, state = self.chain, self.design, self.state
@@ -181,8 +192,9 @@ class Round:
         if centers is None:
             centers = starting_centers(self.rng, design, many=settings.descend)
         if settings.descend and self.landscape is not None and len(centers) > 0:
-            found = self.landscape.prune(self.landscape.place(centers, relevance), lambda: not self.crew.should_stop)
+            found = self.landscape.prune(self.landscape.place(centers, relevance), self.crew.go_on)
             centers, relevance = found.centers, found.relevance
+        self.leave_if_not_needed()
         self.state.relevance[:] = relevance
         place_independent_centers(design, self.state, centers)
 
@@ -209,7 +221,7 @@ class Round:
                 self.done,
                 self.stride,
             )
-            n_wanted = _next_length(n_done, perf_counter() - began)
+            n_wanted = next_length(n_done, perf_counter() - began)
             self.done += n_done
             if self.done % ITERATIONS_BETWEEN_REBUILDS == 0:
                 place_centers(design, state, state.centers[: state.k[0]].copy())
@@ -223,7 +235,7 @@ class Round:
             chain=number,
             iteration=self.n_before + self.done,
             n_bases=int(self.record.best_k[0]),
-            best=float(self.record.best_log_posterior[0]) + self.design.log_posterior_shift,
+            best=self._best,
             temperature=float(temperatures(self.schedule, last, self.n_iter)[0]),
             acceptance=float(counts[ACCEPTED] / max(counts[CHOSEN], 1)),
         )
@@ -240,8 +252,12 @@ class Round:
         if settings.n_iter is None:
             places.append((state.centers[: state.k[0]].copy(), state.relevance.copy()))
         for centers, relevance in places:
+            if not self.crew.go_on():
+                break
             start = self.landscape.place(centers, relevance)
-            found = self.landscape.prune(start, lambda: not self.crew.should_stop)
+            found = self.landscape.prune(start, self.crew.go_on)
+            if not self.crew.go_on() and found.log_posterior <= start.log_posterior:
+                break  # not worth a factor
             state.relevance[:] = found.relevance
             place_independent_centers(self.design, state, found.centers)
             note_improvement(state, record, self.done)
@@ -252,9 +268,13 @@ class Round:
         """Go downhill, and return the chain as it stands after the round."""
         optima = self.polish()
         state, record, before = self.state, self.record, self.chain.result
+        if self.crew.should_stop and before is not None and self._best <= before.best.log_posterior:
+            return replace(self.chain, result=join_rounds(before, self._result(before.best, optima)))
         best_centers = record.best_centers[: record.best_k[0]].copy()
-        place_centers(self.design, state, best_centers, record.best_relevance)
-        result = self._result(optima)
+        if not (self.crew.should_stop and state.log_posterior[0] == record.best_log_posterior[0]):
+            place_centers(self.design, state, best_centers, record.best_relevance)
+        best = present_state(self.design, state, int(record.best_iteration[0]))
+        result = self._result(best, optima)
         if before is None:
             return Chain(self.rng, best_centers, state.relevance.copy(), result)
         result = join_rounds(before, result)
@@ -263,10 +283,13 @@ class Round:
             return Chain(self.rng, result.best.places, result.best.relevance, result)
         return Chain(self.rng, best_centers, state.relevance.copy(), result)
 
-    def _result(self, optima: list[BestState]) -> ChainResult:
-        """Report on a round whose best state is the present one."""
+    @property
+    def _best(self) -> float:
+        return float(self.record.best_log_posterior[0]) + self.design.log_posterior_shift
+
+    def _result(self, best: BestState, optima: list[BestState]) -> ChainResult:
+        """Report on a round, given its best state."""
         record, shift = self.record, self.design.log_posterior_shift
-        best = present_state(self.design, self.state, int(record.best_iteration[0]))
         index = np.arange(0, self.done, self.stride)
         return ChainResult(
             trace=Trace(
@@ -295,11 +318,15 @@ def run_round(
     logbook: Logbook | None = None,
 ) -> Chain:
     """Anneal for n_iter iterations from the best state of the chain, or its start; go downhill from where that ends."""
-    if chain.is_done or crew.need_not_begin:
+    if chain.is_done or crew.need_not_begin or (crew.should_stop and chain.result is not None):
         return chain
     with crew.working():
         before = chain.saved()
-        this = Round(chain, design, settings, n_iter, crew)
+        try:
+            this = Round(chain, design, settings, n_iter, crew)
+            this.leave_if_not_needed()
+        except LeftOutError:
+            return chain
         for done in this.run():
             if done in this.halts and (not this.snapshots or this.snapshots[-1].iteration < this.n_before + done):
                 this.snapshots.append(Snapshot(this.n_before + done, present_network(design, this.state)))
@@ -335,7 +362,7 @@ def _snapshot_iterations(n_iter: int, many: bool) -> frozenset[int]:
     return frozenset({0, n_iter, *np.geomspace(1, n_iter, N_SNAPSHOTS).round().astype(int).tolist()})
 
 
-def _next_length(n_done: int, seconds: float) -> int:
+def next_length(n_done: int, seconds: float) -> int:
     """Choose the length of the next block, growing slowly: the first call may include compilation."""
     wanted = int(n_done * BLOCK_SECONDS / max(seconds, 1e-9))
     return min(max(wanted, 1), 4 * n_done)

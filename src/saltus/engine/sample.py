@@ -210,10 +210,15 @@ def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
         n_steps: int,
         first_iteration: int,
         steps_between_gibbs: int,
+        afresh: bool,
     ) -> float:
-        """Make n_steps steps, numbered from `first_iteration`; return the log density of the state they end in."""
+        """Make n_steps steps, numbered from `first_iteration`; return the log density of the state they end in.
+
+        The ridge is made anew first if `afresh`, as it must be where the factor has been.
+        """
         sources = digest  # noqa: F841  # a part of the cache's key
-        refresh_ridge(state.factor, hierarchy.ridge, target.m_fixed, state.k[0])
+        if afresh:
+            refresh_ridge(state.factor, hierarchy.ridge, target.m_fixed, state.k[0])
         between = tuning.steps_between_metric_moves
         n_done = 0
         while n_done < n_steps:

@@ -382,7 +382,12 @@ def check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Floats:
 
 def warn_of_early_end(ending: str, what: str) -> None:
     """Say that a fit was ended before its time."""
-    warnings.warn(f"{ending}: the model is made of what there was by then, {what}.", EarlyEndWarning, stacklevel=5)
+    warnings.warn(early_end(ending, what), EarlyEndWarning, stacklevel=5)
+
+
+def early_end(ending: str, what: str) -> str:
+    """Say that a model is made of what there was when its fit was ended."""
+    return f"{ending}: the model is made of what there was by then, {what}."
 
 
 def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:

@@ -20,10 +20,11 @@ from saltus.bases import Radial
 from saltus.criteria import Counts
 from saltus.datatree import make_datatree
 from saltus.diagnostics import complaints, diagnose
+from saltus.document import count
 from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import NEVER, Tuning
 from saltus.engine.design import Design
-from saltus.engine.posterior import PosteriorChain, SamplerSettings, network_of_draw, sample_posterior
+from saltus.engine.posterior import Posterior, PosteriorChain, SamplerSettings, network_of_draw, sample_posterior
 from saltus.engine.predictive import Features, Predictive
 from saltus.engine.sample import Prior
 from saltus.progress import Callback, Reporter
@@ -31,6 +32,7 @@ from saltus.regressors.base import (
     NetworkRegressor,
     check_data,
     check_inputs,
+    early_end,
     seed_sequence,
     warn_of_early_end,
 )
@@ -216,7 +218,8 @@ class BayesianRegressor(NetworkRegressor):
         Returns
         -------
         self
-            Ctrl-C ends the fit early, with a warning and the draws that there are; pressed twice, it raises.
+            Ctrl-C ends the fit early, with a warning and the draws that there are, or during warm-up the states that
+            chains are in; pressed twice, it raises.
         """
         n_warmup = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
         tasks = FitTasks(self, X, y, self.n_chains, n_warmup + self.n_iter)
@@ -231,13 +234,13 @@ class BayesianRegressor(NetworkRegressor):
             n_total = settings.n_warmup + settings.n_draws * settings.steps_between_draws
             seeds = seed_sequence(self.random_state).spawn(self.n_chains)
             with Reporter(self.n_chains, n_total, callbacks=callbacks, verbose=bool(self.verbose)) as reporter:
-                chains, ended_early = sample_posterior(
+                posterior = sample_posterior(
                     seeds, design, settings, n_jobs=self.n_jobs, listener=reporter, logbook=logbook, resumed=resumed
                 )
-            self._store(design, chains, single_output=data.single_output)
+            self._store(design, posterior, single_output=data.single_output)
         tasks.close()
-        if ended_early:
-            warn_of_early_end(ended_early, f"{len(chains)} chains of {len(chains[0].draws)} draws")
+        if posterior.ended_early:
+            warn_of_early_end(posterior.ended_early, self._what_there_is(posterior))
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -357,7 +360,20 @@ class BayesianRegressor(NetworkRegressor):
             start=self._starting_centers(design),
         )
 
-    def _store(self, design: Design, chains: tuple[PosteriorChain, ...], *, single_output: bool) -> None:
+    def _what_there_is(self, posterior: Posterior) -> str:
+        """Say what a fit that was ended early is made of."""
+        n_chains = len(posterior.chains)
+        n_done = posterior.n_unconverged
+        if n_done is None:
+            return f"{count(n_chains, 'chain')} of {count(len(posterior.chains[0].draws), 'draw')}"
+        when = "in warm-up" if n_done < self.n_warmup_ else "before any draw"
+        return (
+            f"the state of {count(n_chains, 'chain')} {when}, after {count(n_done, 'iteration')}. Predictions are "
+            f"those of unconverged states: let it run for longer"
+        )
+
+    def _store(self, design: Design, posterior: Posterior, *, single_output: bool) -> None:
+        chains = posterior.chains
         draws = tuple(draw for chain in chains for draw in chain.draws)
         self._single_output = single_output
         self._predictive = Predictive(
@@ -377,6 +393,9 @@ class BayesianRegressor(NetworkRegressor):
             self.inclusion_[design.box.varies] = (relevance > 0).mean(axis=0)
         self.chains_ = chains
         self.diagnostics_ = diagnose(self._scalars(chains, design))
+        if posterior.n_unconverged is not None:
+            self.status_ = early_end(posterior.ended_early, self._what_there_is(posterior))
+            return
         said = complaints(
             self.diagnostics_, [chain.moves for chain in chains], n_draws=len(chains[0].draws), k_max=design.k_max
         )
