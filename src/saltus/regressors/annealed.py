@@ -59,13 +59,14 @@ class AnnealedRegressor(NetworkRegressor):
         by the inverse covariance of the inputs (its pseudo-inverse where singular); or by the given positive
         semidefinite matrix M, r^2 = (x - mu)' M (x - mu).
     widths : {"auto", "shared", "own"}, default="auto"
-        Whether basis functions share one width, or each has its own: then distances to a centre are multiplied by its
-        sharpness, between 1/4 and 4. "auto": their own where the metric is learned and the basis has a width.
+        Whether basis functions share one width, or each has its own, found with its centre: between 1/4 and 4 times the
+        width of the basis. "auto": their own where the metric is learned and the basis is "gaussian", "multiquadric" or
+        "inverse_multiquadric". "linear" and "cubic" have no width, and "own" is refused.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one basis function in P(k) = C k.
     center_cost : {"full", "paper"}, default="full"
-        How many parameters a centre counts for: one for each coordinate along an input that is switched on, or 1, as
-        in the paper. Each relevance of a learned metric that is not 0 counts for 1.
+        How many parameters a centre counts for: one for each coordinate along an input that is switched on and one for
+        a width of its own, or 1, as in the paper. Each relevance of a learned metric that is not 0 counts for 1.
     k_max : int or None, default=None
         The most basis functions. None: 50, or fewer where the columns of the design would outnumber half the
         distinct rows.
@@ -114,15 +115,15 @@ class AnnealedRegressor(NetworkRegressor):
     centers_ : ndarray of shape (k, n_features)
         Their centres, in the units of X.
     widths_ : ndarray of shape (k,)
-        Their widths, where 1 is the width that `metric_` and the basis say.
+        Their widths, as multiples of what `metric_` and the basis say: r^2 is divided by their squares.
     intercept_ : float or ndarray of shape (n_outputs,)
     linear_coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         The linear term; 0 for a feature that depends on others and was left out.
     basis_coef_ : ndarray of shape (k,) or (n_outputs, k)
         The coefficient of each basis function phi(r / width).
     relevance_ : ndarray of shape (n_features,)
-        The relevance of each input in the basis functions, in units of one over its standard deviation; exactly 0 for
-        an input that is switched off, which the linear term may still use. Only with metric="learned".
+        The relevance of each input in basis functions of width 1, in units of one over its standard deviation; exactly
+        0 for an input that is switched off, which the linear term may still use. Only with metric="learned".
     networks_ : tuple of Network
         The networks that predict: the best, or all that are averaged. Other attributes describe the best.
     weights_ : ndarray of shape (len(networks_),)
