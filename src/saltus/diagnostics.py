@@ -10,10 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._typing import Floats
+from saltus.document import count
 from saltus.engine.result import MoveCount
 
+# What the literature asks of every quantity, and is said in the status.
 LARGEST_RHAT = 1.01
 SMALLEST_ESS_A_CHAIN = 100
+# What predictions stand on, and what these need: the Monte Carlo error is then a seventh of a standard deviation, and
+# hardly shows beside the noise. Less is warned of.
+PREDICTED = ("f at", "sigma^2")
+LARGEST_RHAT_OF_PREDICTIONS = 1.1
+SMALLEST_ESS_OF_PREDICTIONS = 50
 FEWEST_DRAWS = 4  # what split R-hat needs of a chain
 
 
@@ -25,6 +32,11 @@ class Diagnostic:
     rhat: float
     ess_bulk: float
     ess_tail: float
+
+    @property
+    def ess(self) -> float:
+        """The smaller of the two."""
+        return min(self.ess_bulk, self.ess_tail)
 
 
 def diagnose(scalars: Mapping[str, Floats]) -> tuple[Diagnostic, ...]:
@@ -48,37 +60,83 @@ def diagnose(scalars: Mapping[str, Floats]) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def complaints(
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be said of chains."""
+
+    status: str  # everything
+    warnings: tuple[str, ...]  # what predictions suffer from
+
+
+def judge(
     diagnostics: Sequence[Diagnostic], moves: Sequence[Mapping[str, MoveCount]], *, n_draws: int, k_max: int
-) -> list[str]:
+) -> Verdict:
     """Say in words what is wrong with the chains, and what to do about it."""
-    said = []
     n_chains = len(moves)
     if n_draws < FEWEST_DRAWS:
-        return [f"{n_draws} draws a chain are too few to judge convergence by. Raise n_draws."]
-    apart = [d for d in diagnostics if d.rhat > LARGEST_RHAT]
-    if apart:
-        worst = max(apart, key=lambda d: d.rhat)
+        too_few = f"{count(n_draws, 'draw')} a chain are too few to judge convergence by. Raise n_draws."
+        return Verdict(too_few, (too_few,))
+    predicted = [d for d in diagnostics if d.name.startswith(PREDICTED)]
+    slow = [
+        *_disagreement(diagnostics, LARGEST_RHAT),
+        *_shortage(diagnostics, SMALLEST_ESS_A_CHAIN * n_chains, f"{SMALLEST_ESS_A_CHAIN} a chain"),
+    ]
+    grave = [
+        *_disagreement(predicted, LARGEST_RHAT_OF_PREDICTIONS),
+        *_shortage(predicted, SMALLEST_ESS_OF_PREDICTIONS, f"{SMALLEST_ESS_OF_PREDICTIONS} in all"),
+    ]
+    stuck = _what_is_stuck(diagnostics, moves) if k_max > 0 else []
+    if grave:
+        slow.append("Raise n_iter, and n_warmup with it.")
+    elif slow:
+        slow = [
+            *_monte_carlo_error(predicted),
+            *slow,
+            "If k or the log posterior themselves are of interest, raise n_iter, and n_warmup and n_draws with it.",
+        ]
+    warnings = [f"{said} Predictions suffer from this: raise n_iter, and n_warmup with it." for said in grave]
+    return Verdict(" ".join([*slow, *stuck]) or f"{count(n_chains, 'chain')} agree.", (*warnings, *stuck))
+
+
+def _disagreement(diagnostics: Sequence[Diagnostic], largest: float) -> list[str]:
+    apart = [d for d in diagnostics if d.rhat > largest]
+    if not apart:
+        return []
+    worst = max(apart, key=lambda d: d.rhat)
+    names = ", ".join(d.name for d in apart)
+    return [f"Chains disagree on {names}: R-hat is {worst.rhat:.3f} for {worst.name}, above {largest}."]
+
+
+def _shortage(diagnostics: Sequence[Diagnostic], smallest: float, smallest_in_words: str) -> list[str]:
+    few = [d for d in diagnostics if d.ess < smallest]
+    if not few:
+        return []
+    worst = min(few, key=lambda d: d.ess)
+    names = ", ".join(d.name for d in few)
+    return [f"Few effective draws of {names}: {worst.ess:.0f} for {worst.name}, below {smallest_in_words}."]
+
+
+def _monte_carlo_error(predicted: Sequence[Diagnostic]) -> list[str]:
+    sizes = [d.ess_bulk for d in predicted if np.isfinite(d.ess_bulk)]
+    if not sizes:
+        return []
+    error = 1.0 / np.sqrt(min(sizes))
+    return [
+        f"Predictions are reliable to {error:.2g} of their posterior standard deviation, the Monte Carlo error of "
+        f"{min(sizes):.0f} effective draws."
+    ]
+
+
+def _what_is_stuck(diagnostics: Sequence[Diagnostic], moves: Sequence[Mapping[str, MoveCount]]) -> list[str]:
+    said = []
+    if any(d.name == "k" and np.isnan(d.rhat) for d in diagnostics):
+        said.append("k never changed. Raise n_iter, or look whether one size is all that the data and k_max allow.")
+    # No input is ever switched where all of them are needed.
+    names = [name for name in moves[0] if name != "switch"]
+    never = [name for name in names if not any(chain[name].accepted for chain in moves)]
+    if never:
         said.append(
-            f"Chains disagree on {', '.join(d.name for d in apart)}: R-hat is {worst.rhat:.3f} for {worst.name}, above "
-            f"{LARGEST_RHAT}. Raise n_iter, and n_warmup with it."
+            f"No {', '.join(never)} was ever accepted. Raise n_iter, or change split_scale or walk_scale so that "
+            f"proposals fit the data."
         )
-    few = [d for d in diagnostics if min(d.ess_bulk, d.ess_tail) < SMALLEST_ESS_A_CHAIN * n_chains]
-    if few:
-        worst = min(few, key=lambda d: min(d.ess_bulk, d.ess_tail))
-        said.append(
-            f"Few effective draws of {', '.join(d.name for d in few)}: {min(worst.ess_bulk, worst.ess_tail):.0f} for "
-            f"{worst.name}, below {SMALLEST_ESS_A_CHAIN} a chain. Raise n_draws, and n_iter with it."
-        )
-    if k_max > 0:
-        if any(d.name == "k" and np.isnan(d.rhat) for d in diagnostics):
-            said.append("k never changed. Raise n_iter, or look whether one size is all that the data and k_max allow.")
-        # No input is ever switched where all of them are needed.
-        names = [name for name in moves[0] if name != "switch"]
-        never = [name for name in names if not any(chain[name].accepted for chain in moves)]
-        if never:
-            said.append(
-                f"No {', '.join(never)} was ever accepted. Raise n_iter, or change split_scale or walk_scale so that "
-                f"proposals fit the data."
-            )
     return said

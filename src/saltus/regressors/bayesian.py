@@ -19,7 +19,7 @@ from saltus._typing import Floats
 from saltus.bases import Radial
 from saltus.criteria import Counts
 from saltus.datatree import make_datatree
-from saltus.diagnostics import complaints, diagnose
+from saltus.diagnostics import diagnose, judge
 from saltus.document import count
 from saltus.engine.blas import single_threaded_blas
 from saltus.engine.chain import NEVER, Tuning
@@ -101,7 +101,9 @@ class BayesianRegressor(NetworkRegressor):
     diagnostics_ : tuple of Diagnostic
         R-hat and effective sample sizes of k, the log posterior, the noise variances, and the function at a few points.
     status_ : str
-        Whether the chains converged, in words; what is wrong also comes as a ConvergenceWarning.
+        Whether the chains converged, in words. What predictions suffer from also comes as a ConvergenceWarning: moves
+        that were never accepted, a k that never changed, and an R-hat above 1.1 or fewer than 50 effective draws, in
+        all, of the noise variance or of the function at the points.
     n_warmup_ : int
         Iterations of each chain before its first draw.
     data_notes_ : DataNotes
@@ -396,12 +398,12 @@ class BayesianRegressor(NetworkRegressor):
         if posterior.n_unconverged is not None:
             self.status_ = early_end(posterior.ended_early, self._what_there_is(posterior))
             return
-        said = complaints(
+        verdict = judge(
             self.diagnostics_, [chain.moves for chain in chains], n_draws=len(chains[0].draws), k_max=design.k_max
         )
-        self.status_ = " ".join(said) or f"{len(chains)} chains agree."
-        for complaint in said:
-            warnings.warn(complaint, ConvergenceWarning, stacklevel=5)
+        self.status_ = verdict.status
+        for said in verdict.warnings:
+            warnings.warn(said, ConvergenceWarning, stacklevel=5)
 
     def _scalars(self, chains: tuple[PosteriorChain, ...], design: Design) -> dict[str, Floats]:
         """Collect scalars that do not depend on how centres are numbered, each (n_chains, n_draws)."""
