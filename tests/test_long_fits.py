@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,10 @@ from sklearn.model_selection import GridSearchCV
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileError
 from saltus.checkpoints import read_checkpoint, write_checkpoint
+from saltus.engine.anneal import _remedy
 from saltus.engine.crew import Crew
+from saltus.engine.result import AnnealResult
+from saltus.progress import Line
 from saltus.regressors.base import check_data
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="these signals do not exist on Windows")
@@ -333,6 +337,26 @@ def test_callbacks_of_scikit_learn_may_stop_the_fit_and_are_torn_down_after_an_e
     assert counter.calls == ["setup", "teardown"] * 2
 
 
+# --- The status
+
+
+def test_the_status_names_what_would_let_the_search_go_on(data):
+    chain = AnnealedRegressor(n_iter=100, n_chains=1, k_max=1, random_state=0).fit(*data).result_.chains[0]
+    behind = dataclasses.replace(chain, best=dataclasses.replace(chain.best, log_posterior=-1e9))
+    stopped = Crew()
+    stopped.stop("Interrupted")
+    given, auto = SimpleNamespace(n_iter=100), SimpleNamespace(n_iter=None)
+    for settings, crew, named in [
+        (given, Crew(), "a larger n_iter"),
+        (auto, Crew(), "a larger patience or n_chains"),
+        (auto, Crew(max_seconds=0.0), "a larger max_time"),
+        (given, stopped, "a fit that is left to end by itself"),
+    ]:
+        status = AnnealResult.from_chains((chain, behind), remedy=_remedy(settings, crew)).status
+        assert "with 1 basis function (chain 0)" in status
+        assert f"No two chains agree: {named} is likely to find a better model." in status
+
+
 # --- The line
 
 
@@ -352,6 +376,45 @@ def test_on_a_terminal_the_line_draws_over_itself_and_says_how_long_it_will_take
     assert err.count("\r") > 1
     assert err.count("\n") == 1
     assert "s left" in err
+
+
+@pytest.fixture
+def line(monkeypatch):
+    """A line on a terminal, of a fit of two chains of 1000 iterations, and a clock of one's own."""
+    clock = [0.0]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("saltus.progress.monotonic", lambda: clock[0])
+
+    def at(seconds, chain, iteration, k=3, log_posterior=-1.0):
+        clock[0] = seconds
+        made.update(saltus.Progress(chain, iteration, k, log_posterior, 1.0, 0.5), draw=True)
+
+    made = Line(2, 1000, None)
+    yield made, at
+    made.close()
+
+
+def test_the_time_left_is_said_once_it_is_known_and_not_at_the_end(line, capsys):
+    made, at = line
+    at(30.0, 0, 1)  # it was compiled
+    at(30.5, 0, 51)
+    assert "left" not in capsys.readouterr().err
+    at(32.0, 0, 201)
+    assert capsys.readouterr().err.rstrip().endswith(" 18 s left")  # 1799 iterations at 100 a second
+    at(33.0, 1, 501)  # resumed from there
+    assert capsys.readouterr().err.rstrip().endswith(" 19 s left")
+    made.close()  # before its time
+    assert "left" not in capsys.readouterr().err
+
+
+def test_the_line_shows_the_best_state_and_of_a_sampler_the_present_one(line, capsys):
+    made, at = line
+    at(1.0, 0, 100, k=7, log_posterior=-1.0)
+    at(2.0, 0, 200, k=4, log_posterior=-9.0)
+    assert "k = 7  best log posterior -1.00" in capsys.readouterr().err.split("\r")[-1]
+    made._is_sampling = True
+    at(3.0, 0, 300, k=5, log_posterior=-8.0)
+    assert "k = 5  log posterior -8.00" in capsys.readouterr().err.split("\r")[-1]
 
 
 def test_in_a_notebook_the_line_draws_over_itself(data, capsys, monkeypatch):

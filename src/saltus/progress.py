@@ -12,6 +12,9 @@ from saltus.engine.events import Progress
 SECONDS_BETWEEN_REPORTS = 0.1
 LINE_LENGTH = 78
 
+# How long a fit will take is said after it has been watched for so many seconds.
+SECONDS_TO_JUDGE_BY = 1.0
+
 Callback = Callable[[Progress], object]
 
 # One line at a time: fits on other threads stay silent.
@@ -32,8 +35,9 @@ class Reporter:
         max_seconds: float | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: bool = False,
+        is_sampling: bool = False,
     ) -> None:
-        self._line = Line(n_chains, n_iter, max_seconds) if verbose else None
+        self._line = Line(n_chains, n_iter, max_seconds, is_sampling=is_sampling) if verbose else None
         self._callbacks = callbacks
         self._last = -float("inf")
         self._lock: Lock | None = Lock()
@@ -66,25 +70,34 @@ class Reporter:
 class Line:
     """Draws over itself on a terminal or in a notebook; elsewhere it is drawn once, at the end."""
 
-    def __init__(self, n_chains: int, n_iter: int | None, max_seconds: float | None) -> None:
+    def __init__(
+        self, n_chains: int, n_iter: int | None, max_seconds: float | None, *, is_sampling: bool = False
+    ) -> None:
         in_worker = multiprocessing.current_process().name != "MainProcess"
         self._draws = not in_worker and _line_is_taken.acquire(blocking=False)
         self._is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
         self._began = monotonic()
         self._total = None if n_iter is None else n_chains * n_iter
         self._max_seconds = max_seconds
+        self._is_sampling = is_sampling
         self._done = [0] * n_chains
-        self._best: Progress | None = None
+        self._done_at_first: dict[int, int] = {}  # by chains that were heard of after their first block
+        self._watched_since = 0.0
+        self._best: Progress | None = None  # or the latest, when sampling
         self._acceptance = 0.0
 
     def update(self, progress: Progress, *, draw: bool) -> None:
         """Take note of a chain, and draw the line if asked."""
         self._done[progress.chain] = progress.iteration
         self._acceptance = progress.acceptance
-        if self._best is None or progress.best >= self._best.best:
+        if progress.iteration > 0 and progress.chain not in self._done_at_first:
+            # The first block of the first chain may have been compiled.
+            self._watched_since = self._watched_since or monotonic()
+            self._done_at_first[progress.chain] = progress.iteration
+        if self._is_sampling or self._best is None or progress.best >= self._best.best:
             self._best = progress
         if draw and self._draws and self._is_live:
-            print(f"\r{self._text():<{LINE_LENGTH}}", end="", file=sys.stderr, flush=True)
+            print(f"\r{self._text() + self._time_left():<{LINE_LENGTH}}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Draw the line a last time and end it. Chains in other processes are not heard of, and draw none."""
@@ -99,17 +112,20 @@ class Line:
         assert self._best is not None
         n_done = sum(self._done)
         share = f"{n_done:,d} iterations" if self._total is None else f"{n_done / max(self._total, 1):4.0%}"
+        best = "" if self._is_sampling else "best "
         return (
-            f"saltus {share}  k = {self._best.n_bases}  best log posterior {self._best.best:.2f}  "
-            f"accepted {self._acceptance:.0%}{self._time_left(n_done)}"
+            f"saltus {share}  k = {self._best.n_bases}  {best}log posterior {self._best.best:.2f}  "
+            f"accepted {self._acceptance:.0%}"
         )
 
-    def _time_left(self, n_done: int) -> str:
+    def _time_left(self) -> str:
         """Say how long it will take, where that can be known."""
-        spent = monotonic() - self._began
+        now = monotonic()
         left = []
-        if self._total is not None and 0 < n_done < self._total:
-            left.append(spent * (self._total - n_done) / n_done)
+        n_done, watched = sum(self._done), now - self._watched_since
+        n_watched = sum(self._done[chain] - first for chain, first in self._done_at_first.items())
+        if self._total is not None and n_watched > 0 and watched >= SECONDS_TO_JUDGE_BY:
+            left.append(watched * (self._total - n_done) / n_watched)
         if self._max_seconds is not None:
-            left.append(max(self._max_seconds - spent, 0.0))
+            left.append(max(self._max_seconds - (now - self._began), 0.0))
         return f"  {min(left):.0f} s left" if left else ""

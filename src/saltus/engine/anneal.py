@@ -65,7 +65,7 @@ def anneal(
             if logbook is not None:
                 logbook.close()
     results = tuple(chain.result for chain in chains if chain.result is not None)
-    return AnnealResult.from_chains(results, ending, crew.stopped_by)
+    return AnnealResult.from_chains(results, ending, crew.stopped_by, _remedy(settings, crew))
 
 
 def shares_memory() -> bool:
@@ -82,6 +82,15 @@ def _restart_if_behind(chain: Chain, best: float, design: Design) -> Chain:
     if state.log_posterior > best - BEHIND * cost_of_a_basis(design, state.n_bases, state.relevance):
         return chain
     return replace(chain, centers=None, relevance=None)
+
+
+def _remedy(settings: Settings, crew: Crew) -> str:
+    """Say what would let the search go on for longer."""
+    if crew.stopped_by:
+        return "a fit that is left to end by itself"
+    if crew.is_late:
+        return "a larger max_time"
+    return "a larger n_iter" if settings.n_iter is not None else "a larger patience or n_chains"
 
 
 def _why_stop(values: Floats, history: list[float], settings: Settings, crew: Crew) -> str:

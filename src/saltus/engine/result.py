@@ -142,17 +142,22 @@ class AnnealResult:
 
     @classmethod
     def from_chains(
-        cls, chains: tuple[ChainResult, ...], ending: str = "Finished", ended_early: str = ""
+        cls,
+        chains: tuple[ChainResult, ...],
+        ending: str = "Finished",
+        ended_early: str = "",
+        remedy: str = "a larger n_iter",
     ) -> "AnnealResult":
-        """Find the best chain and say how far the others are from it. `ending` says why the fit ended."""
+        """Find the best chain and say how far the others are from it, with a remedy. `ending`: why the fit ended."""
         values = np.array([chain.best.log_posterior for chain in chains])
         best = int(values.argmax())
         n_agree = int((values >= values[best] - AGREEMENT).sum())
+        n_bases = chains[best].best.n_bases
         status = (
             f"{ending}: {chains[best].n_iter} iterations on {len(chains)} chain{'s' * (len(chains) > 1)}. Best log "
-            f"posterior {values[best]:.6g} with {chains[best].best.n_bases} basis functions (chain {best}); "
+            f"posterior {values[best]:.6g} with {n_bases} basis function{'s' * (n_bases != 1)} (chain {best}); "
             f"{n_agree} of {len(chains)} within {AGREEMENT:g} of it."
         )
         if n_agree == 1 and len(chains) > 1:
-            status += " No two chains agree: a larger n_iter is likely to find a better model."
+            status += f" No two chains agree: {remedy} is likely to find a better model."
         return cls(chains, best, status, ended_early)
