@@ -55,7 +55,9 @@ class BayesianRegressor(NetworkRegressor):
     outputs: k has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; centres are uniform in the box of the
     data; the coefficients of output i are N(0, sigma_i^2 delta_i^2 V^-1), with inverse-gamma priors on sigma_i^2 and
     delta_i^2. Under metric="learned" each input is in the metric with probability 1/2, with a relevance whose logarithm
-    is uniform between those of 0.01 and 100. Predictions average over sizes, centres and all of these.
+    is uniform between those of 0.01 and 100, and a Gaussian sees one row at least: its squares sum to 1 over the rows.
+    Where widths are their own, the logarithm of each is uniform between those of 1/4 and 4. Predictions average over
+    sizes, centres and all of these.
 
     The defaults were chosen by error to the truth on simulated data. ``saltus.demo.PAPER_PRIORS`` has the options that
     make it the papers' model: a cubic basis under the standardised metric, ``ridge="plain"``, ``ridge_scale=10``,
@@ -416,10 +418,10 @@ class BayesianRegressor(NetworkRegressor):
         }
         points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
         features = self._predictive.features
-        values = np.array([[features.columns(points, draw) @ draw.mean for draw in chain] for chain in draws])
+        values = np.array([[features.functions_at(point, chain) for point in points] for chain in draws])
         for i in range(design.Y.shape[1]):
             of = f" of output {i}" if design.Y.shape[1] > 1 else ""
             scalars[f"sigma^2{of}"] = np.array([chain.sigma_squared[:, i] for chain in draws])
             for p in range(N_POINTS):
-                scalars[f"f at point {p}{of}"] = values[:, :, p, i]
+                scalars[f"f at point {p}{of}"] = values[:, p, :, i]
         return scalars
