@@ -118,4 +118,4 @@ def t_values(d, *, n_chains, n_looks, seed=0, own_widths=False):
 
 
 if __name__ == "__main__":
-    print(np.abs(t_values(int(sys.argv[1]), n_chains=100, n_looks=500)).max())
+    print(np.abs(t_values(int(sys.argv[1]), n_chains=100, n_looks=500, own_widths="own-widths" in sys.argv)).max())

@@ -35,6 +35,7 @@ def test_posterior_of_k_agrees_with_quadrature(two_stage, temperature):
 
 METRIC = ("flat_metric",)
 FLAT, TEMPERED = ("flat_likelihood", "2"), ("exact_posterior", "tempering", "0.5")
+OWN_WIDTHS = ("flat_likelihood", "2", "own-widths")
 TWO_STAGE = ("exact_posterior", "two-stage", "0.5")
 
 # name: (statistic that must notice, file, [(text, replacement), ...])
@@ -83,6 +84,16 @@ BUGS = {
         TEMPERED,
         "engine/chain.py",
         [("log_ratio / temperature + log_green", "(log_ratio + log_green) / temperature")],
+    ),
+    "a Jacobian without the width": (
+        OWN_WIDTHS,
+        "engine/moves.py",
+        [("d * np.log(4.0 * split_scale)", "(d - 1) * np.log(4.0 * split_scale)")],
+    ),
+    "neighbours found by centres without widths": (
+        OWN_WIDTHS,
+        "engine/moves.py",
+        [("for i in range(point.size):", "for i in range(point.size - 1):")],
     ),
     "inputs switched on with small relevances only": (
         METRIC,
