@@ -418,10 +418,10 @@ class BayesianRegressor(NetworkRegressor):
         }
         points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
         features = self._predictive.features
-        values = np.array([[features.functions_at(point, chain) for point in points] for chain in draws])
+        values = np.array([[features.columns(points, draw) @ draw.mean for draw in chain] for chain in draws])
         for i in range(design.Y.shape[1]):
             of = f" of output {i}" if design.Y.shape[1] > 1 else ""
             scalars[f"sigma^2{of}"] = np.array([chain.sigma_squared[:, i] for chain in draws])
             for p in range(N_POINTS):
-                scalars[f"f at point {p}{of}"] = values[:, p, :, i]
+                scalars[f"f at point {p}{of}"] = values[:, :, p, i]
         return scalars
