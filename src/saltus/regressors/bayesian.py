@@ -55,7 +55,7 @@ class BayesianRegressor(NetworkRegressor):
     outputs: k has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; centres are uniform in the box of the
     data; the coefficients of output i are N(0, sigma_i^2 delta_i^2 V^-1), with inverse-gamma priors on sigma_i^2 and
     delta_i^2. Under metric="learned" each input is in the metric with probability 1/2, with a relevance whose logarithm
-    is uniform between those of 0.01 and 100, and a Gaussian sees one row at least: its squares sum to 1 over the rows.
+    is uniform between those of 0.01 and 100, and the squares of a Gaussian over the rows sum to 1 or more.
     Where widths are their own, the logarithm of each is uniform between those of 1/4 and 4. Predictions average over
     sizes, centres and all of these.
 
