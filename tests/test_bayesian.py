@@ -166,6 +166,16 @@ def test_prediction_from_a_thousand_draws_takes_bounded_memory(fitted):
     assert peak < 150e6
 
 
+def test_draws_are_found_by_number_from_either_end(fitted):
+    draws = fitted[2].chains_[0].draws
+    first, *_, last = draws
+    np.testing.assert_array_equal(draws[-1].K, last.K)
+    np.testing.assert_array_equal(draws[-len(draws)].mean, first.mean)
+    np.testing.assert_array_equal(np.concatenate([draw.K.ravel() for draw in draws]), draws.K)
+    with pytest.raises(IndexError):
+        draws[len(draws)]
+
+
 def test_constant_and_exact_outputs():
     rng = np.random.default_rng(0)
     X = rng.random((30, 2))
