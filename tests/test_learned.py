@@ -35,15 +35,16 @@ def test_inputs_that_do_not_matter_are_switched_off(friedman):
 @pytest.mark.parametrize("center_cost", ["full", "paper"])
 def test_the_attributes_are_the_model_and_its_criterion(friedman, basis, center_cost):
     X, y, _ = friedman
-    model = AnnealedRegressor(basis, criterion="bic", center_cost=center_cost, combine="best", **QUICK).fit(X, y)
+    own_width = basis == "gaussian"
+    options = {"criterion": "bic", "center_cost": center_cost, "widths": "own" if own_width else "auto"}
+    model = AnnealedRegressor(basis, **options, combine="best", **QUICK).fit(X, y)
     np.testing.assert_allclose(model.metric_, np.diag((model.relevance_ / X.std(axis=0)) ** 2), rtol=1e-9)
     D = design_matrix(X, model.centers_, basis, model.metric_, model.widths_)
     coefficients = np.concatenate([[model.intercept_], model.linear_coef_, model.basis_coef_])
     np.testing.assert_allclose(D @ coefficients, model.predict(X), atol=1e-6)
     n_active = (model.relevance_ > 0).sum()
-    own_width = basis == "gaussian"
     assert (model.widths_ != 1).any() == own_width
-    of_a_center = n_active + own_width if center_cost == "full" else 1
+    of_a_center = n_active + 2 * own_width if center_cost == "full" else 1
     penalty = 0.5 * np.log(300) * ((1 + of_a_center) * model.n_bases_ + n_active)
     expected = -150 * np.log(least_squares_rss(D, y)[0]) - penalty
     assert model.log_posterior_ == pytest.approx(expected, rel=1e-8)
@@ -59,9 +60,13 @@ def test_the_average_is_weighted_by_the_posterior(friedman):
     }
     assert len(found) == len(model.networks_) >= 2
     values = np.array(list(found))
-    # AICc of one more basis function: its coefficient, its width, a coordinate along each of the a inputs that are on.
-    a, k = (model.relevance_ > 0).sum(), model.n_bases_
-    costs = [n_parameters * 300 / (300 - n_parameters - 1) for n_parameters in 10 + a + (2 + a) * np.array([k, k + 1])]
+    # AICc of one more basis function: a coefficient, a coordinate along each of the a inputs that are on, and 2 for a
+    # width of its own.
+    a, k, own = (model.relevance_ > 0).sum(), model.n_bases_, (model.widths_ != 1).any()
+    costs = [
+        n_parameters * 300 / (300 - n_parameters - 1)
+        for n_parameters in 10 + a + (1 + a + 2 * own) * np.array([k, k + 1])
+    ]
     weights = np.exp((values - values.max()) / (2 * np.diff(costs)[0]))
     np.testing.assert_allclose(model.weights_, weights / weights.sum(), rtol=1e-6)
     expected = sum(w * n.predict(X)[:, 0] for w, n in zip(model.weights_, found.values(), strict=True))

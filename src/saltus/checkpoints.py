@@ -31,12 +31,13 @@ def read_checkpoint(path: str | os.PathLike[str], design: Design, fingerprint: s
             f"{path} is a checkpoint of other data or other options. Give fit the same data and parameters, or start "
             f"anew without resume."
         )
-    q, d = design.target.to_metric.shape
+    q, n_coordinates = len(design.target.to_metric), {kind.target.to_metric.shape[1] for kind in design.kinds}
     for chain in checkpoint.chains:
         for place in (chain, getattr(chain, "halfway", None)):
             if place is None or place.centers is None or place.relevance is None:
                 continue
-            if place.centers.shape[1:] != (d,) or place.relevance.shape != (q,) or len(place.centers) > design.k_max:
+            fits = place.centers.ndim == 2 and place.centers.shape[1] in n_coordinates
+            if not fits or place.relevance.shape != (q,) or len(place.centers) > design.k_max:
                 raise FileError(f"{path} is damaged: its centres do not fit the data. Start anew without resume.")
     return checkpoint
 

@@ -27,9 +27,9 @@ from saltus.regressors import AnnealedRegressor, BayesianRegressor
 from saltus.regressors.notes import ColumnNotes, DataNotes
 from saltus.schedules import Constant, Geometric, Linear, Logarithmic
 
-# Letters that mean the same in all of a model: d inputs, v of which vary, s coordinates of a basis function, q of the
-# metric, c outputs, f columns of the linear term. Any other letter is a size within one object.
-SHARED_SIZES = frozenset("dvsqcf")
+# Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates of the metric, c outputs,
+# f columns of the linear term. Any other letter is a size within one object.
+SHARED_SIZES = frozenset("dvqcf")
 
 # The dataclasses that a model may be made of, and the shapes of their arrays.
 SHAPES: dict[type, dict[str, str]] = {

@@ -14,7 +14,7 @@ from saltus.engine.design import Design
 from saltus.engine.events import Listener
 from saltus.engine.logbook import Checkpoint, Logbook, SavedChain
 from saltus.engine.placing import cost_of_a_basis
-from saltus.engine.result import AGREEMENT, AnnealResult
+from saltus.engine.result import AGREEMENT, AnnealResult, BestState
 from saltus.engine.rounds import IMPROVEMENT, Chain, Settings, run_round
 
 # A chain this many times the cost of a basis function behind the best starts again.
@@ -33,10 +33,12 @@ def anneal(
 ) -> AnnealResult:
     """Run one chain for each seed, on threads unless the caller's joblib backend says otherwise.
 
-    With `resumed`, chains go on from there instead. Ctrl-C ends the fit with what chains have, if they are on threads.
+    Where the design is of several kinds, so are chains. With `resumed`, chains go on from there instead. Ctrl-C ends
+    the fit with what chains have, if they are on threads.
     """
     crew = Crew(settings.max_seconds)
-    chains = [Chain(np.random.default_rng(seed)) for seed in seeds]
+    n_kinds = len(design.kinds)
+    chains = [Chain(np.random.default_rng(seed), kind=number % n_kinds) for number, seed in enumerate(seeds)]
     history: list[float] = []
     if resumed is not None:
         chains = [Chain.restored(saved) for saved in resumed.chains if isinstance(saved, SavedChain)]
@@ -59,7 +61,8 @@ def anneal(
                 values = np.array([chain.result.best.log_posterior for chain in chains if chain.result is not None])
                 history.append(float(values.max()))
                 ending = _why_stop(values, history, settings, crew)
-                chains = [_restart_if_behind(chain, history[-1], design) for chain in chains]
+                best = max((chain.result.best for chain in chains if chain.result), key=lambda b: b.log_posterior)
+                chains = [_restart_if_behind(chain, best, design) for chain in chains]
         finally:
             crew.dismiss()
             if logbook is not None:
@@ -74,14 +77,18 @@ def shares_memory() -> bool:
     return bool(getattr(backend, "supports_sharedmem", False))
 
 
-def _restart_if_behind(chain: Chain, best: float, design: Design) -> Chain:
-    """Let a chain that is hopelessly behind start again elsewhere; what it found stays in its result."""
+def _restart_if_behind(chain: Chain, best: BestState, design: Design) -> Chain:
+    """Let a chain that is hopelessly behind start again elsewhere, as one of the best's kind.
+
+    What it found stays in its result.
+    """
     if chain.result is None:
         return chain
     state = chain.result.best
-    if state.log_posterior > best - BEHIND * cost_of_a_basis(design, state.n_bases, state.relevance):
+    kind = design.kinds[chain.kind]
+    if state.log_posterior > best.log_posterior - BEHIND * cost_of_a_basis(kind, state.n_bases, state.relevance):
         return chain
-    return replace(chain, centers=None, relevance=None)
+    return replace(chain, centers=None, relevance=None, kind=design.kind_of(best.places))
 
 
 def _remedy(settings: Settings, crew: Crew) -> str:

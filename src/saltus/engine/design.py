@@ -1,6 +1,6 @@
 """From the user's data to the problem a chain works on: scaled, weighted, with its fixed part factored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from saltus._typing import Bools, Floats, Ints
 from saltus.bases import Basis
 from saltus.engine.chain import Target
 from saltus.engine.factor import make_factor, no_factor, pad_rows, to_tiles
-from saltus.engine.sharpness import SHARPEST, split_places
+from saltus.engine.sharpness import MIDDLE, SHARPEST, split_places
 from saltus.metrics import metric_factor
 
 # A column of the linear term that is nearer than this to the span of those before it, relative to its
@@ -138,6 +138,7 @@ class Design:
     fixed: FixedPart
     outputs: OutputScale
     Y: Floats  # (N, c), padded, scaled, rows times the root of their weight
+    alternative: "Design | None" = None  # the same data, for basis functions of another kind
 
     @property
     def k_max(self) -> int:
@@ -162,6 +163,30 @@ class Design:
     def split(self, places: Floats) -> tuple[Floats, Floats]:
         """Take places (k, d) of the chain apart: centres (k, inputs that vary) in the unit cube, sharpnesses (k,)."""
         return split_places(places, int(self.box.varies.sum()), self.target.log_sharpest)
+
+    def join(self, centers: Floats) -> Floats:
+        """Put centres (k, inputs that vary) in places (k, d), with a sharpness of 1."""
+        n_widths = self.target.to_metric.shape[1] - centers.shape[1]
+        return np.hstack([centers, np.full((len(centers), n_widths), MIDDLE)])
+
+    @property
+    def kinds(self) -> tuple["Design", ...]:
+        """The designs among which a search chooses."""
+        return (self,) if self.alternative is None else (self, self.alternative)
+
+    def kind_of(self, places: Floats) -> int:
+        """Say for which of the kinds places (k, d) are."""
+        return [kind.target.to_metric.shape[1] for kind in self.kinds].index(places.shape[1])
+
+    def with_own_widths(self, penalty: Floats) -> "Design":
+        """Give each basis function a width of its own; the data are shared."""
+        to_metric = self.target.to_metric
+        target = self.target._replace(
+            to_metric=np.hstack([to_metric, np.zeros((len(to_metric), 1))]),
+            log_sharpest=float(np.log(SHARPEST)),
+            penalty=np.ascontiguousarray(penalty[:, None] if penalty.ndim == 1 else penalty),
+        )
+        return replace(self, target=target)
 
     def columns(self, places: Floats, relevance: Floats | None = None) -> Floats:
         """Evaluate the basis functions at the rows: places (k, d) of the unit cube -> (N, k), padded. O(N d k)."""
@@ -222,8 +247,8 @@ def make_design(
         basis_code=basis.code,
         m_fixed=fixed.Q.shape[1],
         X_metric=to_tiles(U @ to_metric.T),
-        to_metric=np.hstack([to_metric, np.zeros((len(to_metric), int(own_widths)))]),
-        log_sharpest=float(np.log(SHARPEST)) if own_widths else 0.0,
+        to_metric=np.ascontiguousarray(to_metric),
+        log_sharpest=0.0,
         root_weight=to_tiles(root_weight[:, None])[:, 0],
         n_total=float(weight.sum()),
         penalty=np.ascontiguousarray(penalty),
@@ -231,7 +256,8 @@ def make_design(
         linear=make_factor(fixed.Q, Y_padded, fixed.Q.shape[1]) if learns_metric else no_factor(),
         faintest=_faintest(basis, learns_metric=learns_metric, ridge=not rescale),
     )
-    return Design(target, box, basis, metric_scale, fixed, outputs, Y_padded)
+    design = Design(target, box, basis, metric_scale, fixed, outputs, Y_padded)
+    return design.with_own_widths(penalty) if own_widths else design
 
 
 def _faintest(basis: Basis, *, learns_metric: bool, ridge: bool) -> float:

@@ -103,6 +103,7 @@ class SavedChain:
     centers: Floats | None
     relevance: Floats | None
     result: ChainResult | None
+    kind: int = 0  # which of the kinds of design
     is_done: bool = False  # with the present round: what is above is then after it
     halfway: Halfway | None = None
 
@@ -178,5 +179,5 @@ def fingerprint(design: Design, options: str) -> str:
     for array in (target.X_metric, target.root_weight, target.to_metric, target.penalty, design.Y, target.rss_floor):
         digest.update(repr(array.shape).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(repr((design.basis, target.n_total, design.metric_scale)).encode())
+    digest.update(repr((design.basis, target.n_total, design.metric_scale, len(design.kinds))).encode())
     return digest.hexdigest()

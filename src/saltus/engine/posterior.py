@@ -44,7 +44,7 @@ class SamplerSettings:
     steps_between_draws: int
     tuning: Tuning
     prior: Prior
-    start: Floats | None  # (k, d) in the unit cube, or None for a random start
+    start: Floats | None  # (k, inputs that vary) in the unit cube, or None for a random start
     relative_ridge: bool  # docs/mathematics.md: V
 
 
@@ -305,9 +305,10 @@ def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSett
 
     It stays empty if the crew is to stop meanwhile.
     """
-    centers = settings.start
-    if centers is None:
+    if settings.start is None:
         centers = starting_centers(rng, design, many=design.learns_metric)
+    else:
+        centers = design.join(settings.start)
     state.relevance[:] = starting_relevance(design)
     if design.learns_metric and len(centers) > 0:
         landscape = Landscape.of(design, rng)

@@ -73,7 +73,7 @@ class Settings:
     n_iter: int | None  # None: in rounds, until chains agree or `patience` rounds brought nothing
     schedule: Schedule | None  # None: by the cost of a basis function
     tuning: Tuning
-    start: Floats | None  # (k, d) in the unit cube, or None for a random start
+    start: Floats | None  # (k, inputs that vary) in the unit cube, or None for a random start
     descend: bool  # whether to go downhill from the start, and eliminate what is not needed
     polish: bool  # whether to do so at the end of a round
     patience: int = 1
@@ -99,19 +99,20 @@ class Chain:
     centers: Floats | None = None  # the best state so far, (k, d) and (q,)
     relevance: Floats | None = None
     result: ChainResult | None = None
+    kind: int = 0  # which of the kinds of design
     halfway: Halfway | None = None
     is_done: bool = False  # with the present round
 
     def saved(self, *, is_done: bool = False) -> SavedChain:
         """Copy what is needed to go on."""
         generator = GeneratorState.of(self.rng)
-        return SavedChain(generator, self.centers, self.relevance, self.result, is_done, self.halfway)
+        return SavedChain(generator, self.centers, self.relevance, self.result, self.kind, is_done, self.halfway)
 
     @classmethod
     def restored(cls, saved: SavedChain) -> "Chain":
         """Make a chain of what was saved."""
         rng = saved.generator.make()
-        return cls(rng, saved.centers, saved.relevance, saved.result, saved.halfway, saved.is_done)
+        return cls(rng, saved.centers, saved.relevance, saved.result, saved.kind, saved.halfway, saved.is_done)
 
 
 class LeftOutError(Exception):
@@ -121,8 +122,10 @@ class LeftOutError(Exception):
 class Round:
     """A round under way. Mutable: `run` carries it on."""
 
-    def __init__(self, chain: Chain, design: Design, settings: Settings, n_iter: int, crew: Crew) -> None:
-        self.chain, self.design, self.settings, self.n_iter, self.crew = chain, design, settings, n_iter, crew
+    def __init__(self, chain: Chain, designs: Design, settings: Settings, n_iter: int, crew: Crew) -> None:
+        self.chain, self.settings, self.n_iter, self.crew = chain, settings, n_iter, crew
+        self.designs, self.design = designs, designs.kinds[chain.kind]
+        design = self.design
         self.rng = chain.rng
         self.n_before = 0 if chain.result is None else chain.result.n_iter
         self.stride = -(-n_iter // LONGEST_TRACE) if settings.n_iter is not None else TRACE_STRIDE
@@ -188,9 +191,10 @@ class Round:
         """Put the state where the chain starts."""
         design, settings = self.design, self.settings
         relevance = starting_relevance(design)
-        centers = settings.start
-        if centers is None:
+        if settings.start is None:
             centers = starting_centers(self.rng, design, many=settings.descend)
+        else:
+            centers = design.join(settings.start)
         if settings.descend and self.landscape is not None and len(centers) > 0:
             found = self.landscape.prune(self.landscape.place(centers, relevance), self.crew.go_on)
             centers, relevance = found.centers, found.relevance
@@ -273,15 +277,14 @@ class Round:
         best_centers = record.best_centers[: record.best_k[0]].copy()
         if not (self.crew.should_stop and state.log_posterior[0] == record.best_log_posterior[0]):
             place_centers(self.design, state, best_centers, record.best_relevance)
-        best = present_state(self.design, state, int(record.best_iteration[0]))
-        result = self._result(best, optima)
-        if before is None:
-            return Chain(self.rng, best_centers, state.relevance.copy(), result)
-        result = join_rounds(before, result)
-        if before.best.log_posterior == result.best.log_posterior:
-            # Another start was no better.
-            return Chain(self.rng, result.best.places, result.best.relevance, result)
-        return Chain(self.rng, best_centers, state.relevance.copy(), result)
+        result = self._result(present_state(self.design, state, int(record.best_iteration[0])), optima)
+        if before is not None:
+            result = join_rounds(before, result)
+            if before.best.log_posterior == result.best.log_posterior:
+                # Another start was no better.
+                best = result.best
+                return Chain(self.rng, best.places, best.relevance, result, self.designs.kind_of(best.places))
+        return Chain(self.rng, best_centers, state.relevance.copy(), result, self.chain.kind)
 
     @property
     def _best(self) -> float:
@@ -329,7 +332,7 @@ def run_round(
             return chain
         for done in this.run():
             if done in this.halts and (not this.snapshots or this.snapshots[-1].iteration < this.n_before + done):
-                this.snapshots.append(Snapshot(this.n_before + done, present_network(design, this.state)))
+                this.snapshots.append(Snapshot(this.n_before + done, present_network(this.design, this.state)))
             if listener is not None and listener(this.progress(number)):
                 crew.stop("Stopped by the callback")
             rebuilt = done % ITERATIONS_BETWEEN_REBUILDS == 0 and done < n_iter

@@ -60,12 +60,13 @@ class AnnealedRegressor(NetworkRegressor):
         semidefinite matrix M, r^2 = (x - mu)' M (x - mu).
     widths : {"auto", "shared", "own"}, default="auto"
         Whether basis functions share one width, or each has its own, found with its centre: between 1/4 and 4 times the
-        width of the basis. "auto": their own where the metric is learned and the basis is "gaussian", "multiquadric" or
-        "inverse_multiquadric". "linear" and "cubic" have no width, and "own" is refused.
+        width of the basis. "auto": half of the chains are of each kind and the criterion decides, where the metric is
+        learned and the basis is "gaussian", "multiquadric" or "inverse_multiquadric"; otherwise shared. "linear" and
+        "cubic" have no width, and "own" is refused.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one basis function in P(k) = C k.
     center_cost : {"full", "paper"}, default="full"
-        How many parameters a centre counts for: one for each coordinate along an input that is switched on and one for
+        How many parameters a centre counts for: one for each coordinate along an input that is switched on and two for
         a width of its own, or 1, as in the paper. Each relevance of a learned metric that is not 0 counts for 1.
     k_max : int or None, default=None
         The most basis functions. None: 50, or fewer where the columns of the design would outnumber half the
@@ -323,6 +324,9 @@ class AnnealedRegressor(NetworkRegressor):
         for snapshot in self.result_.chains[chain].snapshots:
             yield snapshot.iteration, self._squeeze(snapshot.network.predict(inputs))
 
+    # Half of the chains share one width.
+    _auto_widths: ClassVar[tuple[bool, ...]] = (False, True)
+
     def _penalty(self, counts: Counts, k_max: int) -> Floats:
         table = learned_metric_table if self._learns_metric else penalty_table
         return table(self.criterion, counts, k_max, full_cost=self.center_cost == "full")
@@ -393,6 +397,6 @@ def combine_networks(result: AnnealResult, design: Design, combine: str) -> tupl
         for optimum in (chain.best, *chain.local_optima)
     }
     values = np.array(list(found))
-    temperature = 2.0 * cost_of_a_basis(design, best.n_bases, best.relevance)
+    temperature = 2.0 * cost_of_a_basis(design.kinds[design.kind_of(best.places)], best.n_bases, best.relevance)
     weights: Floats = np.exp((values - values.max()) / temperature)
     return tuple(optimum.network for optimum in found.values()), weights / weights.sum()

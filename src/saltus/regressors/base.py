@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,7 +22,6 @@ from saltus.criteria import Counts
 from saltus.engine.anneal import shares_memory
 from saltus.engine.design import Box, Design, FixedPart, count_distinct_rows, make_design
 from saltus.engine.logbook import Checkpoint, Logbook, fingerprint
-from saltus.engine.sharpness import MIDDLE
 from saltus.magnitude import check_magnitude, places_of
 from saltus.metrics import METRICS, check_metric_matrix
 from saltus.regressors.callbacks import CallbackSupportMixin
@@ -238,14 +237,19 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
     def _learns_metric(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "learned"
 
-    def _resolve_widths(self, basis: Basis) -> bool:
-        """Say whether each basis function has a width of its own."""
+    # What widths="auto" chooses where either may be right.
+    _auto_widths: ClassVar[tuple[bool, ...]] = (True,)
+
+    def _kinds_of_widths(self, basis: Basis) -> tuple[bool, ...]:
+        """List whether each basis function has a width of its own, for every kind of chain."""
         if self.widths == "own" and basis.degree is not None:
             raise ValueError(
                 f"widths='own' needs a basis with a width, such as 'gaussian': for {basis!r}, another width is only "
                 f"another coefficient. Choose another basis, or widths='shared'."
             )
-        return bool(self.widths == "own" or (self.widths == "auto" and self._learns_metric and basis.has_width))
+        if self.widths == "auto" and self._learns_metric and basis.has_width:
+            return self._auto_widths
+        return (self.widths == "own",)
 
     def _make_design(self, data: TrainingData) -> Design:
         X, Y, weight = data.X, data.Y, data.weight
@@ -259,9 +263,10 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
         k_max = self._resolve_k_max(n_independent, m_fixed) if n_coordinates else 0
         basis = resolve_basis(self.basis)
-        own_widths = self._resolve_widths(basis)
-        counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_coordinates, own_widths=own_widths)
-        return make_design(
+        counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_coordinates)
+        first, *others = self._kinds_of_widths(basis)
+        penalties = [self._penalty(replace(counts, own_widths=own), k_max) for own in (first, *others)]
+        design = make_design(
             X,
             Y,
             weight,
@@ -269,10 +274,11 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
             fixed=fixed,
             basis=basis,
             metric=metric,
-            penalty=self._penalty(counts, k_max),
-            own_widths=own_widths,
+            penalty=penalties[0],
+            own_widths=first,
             rescale=self._rescale_distances,
         )
+        return replace(design, alternative=design.with_own_widths(penalties[1])) if others else design
 
     def _resolve_k_max(self, n_rows: int, m_fixed: int) -> int:
         if self.k_max is None:
@@ -287,7 +293,7 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
 
     def _starting_centers(self, design: Design) -> Floats | None:
         if isinstance(self.init, str):
-            return np.empty((0, design.target.to_metric.shape[1])) if self.init == "empty" else None
+            return np.empty((0, design.to_metric.shape[1])) if self.init == "empty" else None
         centers = np.asarray(self.init, dtype=np.float64)
         if centers.ndim != 2 or centers.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -306,8 +312,7 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
                 "init has centres outside the box of the data (its range, widened by box_margin). "
                 "Move them inside or raise box_margin."
             )
-        n_widths = design.target.to_metric.shape[1] - unit.shape[1]
-        return np.hstack([unit, np.full((len(unit), n_widths), MIDDLE)])
+        return unit
 
     def _warn_of_dependent_features(self, box: Box, fixed: FixedPart) -> None:
         used = np.flatnonzero(box.varies)[fixed.kept]
