@@ -113,13 +113,22 @@ def test_own_widths_make_do_with_fewer_basis_functions(two_bumps):
 
 @pytest.mark.parametrize("basis", RADIAL_NAMES)
 @pytest.mark.parametrize("metric", ["learned", "standardized"])
-def test_widths_are_own_where_the_metric_is_learned_and_the_basis_has_one(two_bumps, basis, metric):
-    options = {"metric": metric, "n_iter": 200, "n_chains": 1, "combine": "best", "random_state": 0}
+def test_half_of_the_chains_have_own_widths_where_the_metric_is_learned_and_the_basis_has_one(two_bumps, basis, metric):
+    options = {"metric": metric, "n_iter": 200, "n_chains": 2, "combine": "best", "random_state": 0}
     model = AnnealedRegressor(basis, **options).fit(*two_bumps)
-    assert model.n_bases_ > 0
+    first, second = (chain.best.network.widths for chain in model.result_.chains)
     own = metric == "learned" and basis in ("gaussian", "multiquadric", "inverse_multiquadric")
-    assert (model.widths_ != 1).any() == own
-    assert ((model.widths_ >= 0.25 - 1e-12) & (model.widths_ <= 4 + 1e-12)).all()
+    assert (first != 1).any() == own
+    assert ((first >= 0.25 - 1e-12) & (first <= 4 + 1e-12)).all()
+    assert len(second) > 0
+    np.testing.assert_array_equal(second, 1.0)
+
+
+def test_a_chain_far_behind_starts_again_as_one_of_the_kind_that_leads(two_bumps):
+    model = AnnealedRegressor(criterion="bic", random_state=0, n_chains=2, patience=2).fit(*two_bumps)
+    assert all((chain.best.network.widths != 1).any() for chain in model.result_.chains)
+    best = max(chain.best.log_posterior for chain in model.result_.chains)
+    assert model.log_posterior_ == best
 
 
 @pytest.mark.parametrize("basis", ["linear", "cubic"])

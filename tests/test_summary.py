@@ -35,7 +35,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def annealed(data):
-    return AnnealedRegressor(n_iter=500, n_chains=2, random_state=0).fit(*data)
+    return AnnealedRegressor(n_iter=500, n_chains=2, widths="shared", random_state=0).fit(*data)
 
 
 @pytest.fixture(scope="module")

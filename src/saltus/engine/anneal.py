@@ -38,7 +38,7 @@ def anneal(
     """
     crew = Crew(settings.max_seconds)
     n_kinds = len(design.kinds)
-    chains = [Chain(np.random.default_rng(seed), kind=number % n_kinds) for number, seed in enumerate(seeds)]
+    chains = [Chain(np.random.default_rng(seed), kind=(number + 1) % n_kinds) for number, seed in enumerate(seeds)]
     history: list[float] = []
     if resumed is not None:
         chains = [Chain.restored(saved) for saved in resumed.chains if isinstance(saved, SavedChain)]
