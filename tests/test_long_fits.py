@@ -220,7 +220,7 @@ def test_ctrl_c_leaves_rounds_alone_that_have_not_begun(data, hears_ctrl_c, monk
         return press_ctrl_c() if progress.iteration > 20_000 else None
 
     monkeypatch.setattr("saltus.progress.SECONDS_BETWEEN_REPORTS", 0.0)
-    model = AnnealedRegressor(patience=10**9, n_chains=3, random_state=0)
+    model = AnnealedRegressor(patience=10**9, n_chains=3, widths="shared", random_state=0)
     with pytest.warns(EarlyEndWarning, match="Interrupted"):
         model.fit(*data, callback=press_in_the_second_round)
     chains = model.result_.chains
