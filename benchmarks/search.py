@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from saltus import AnnealedRegressor
 from saltus.demo import PAPER_OPTIONS, generate, read_csv
-from saltus.engine.descent import Landscape
+from saltus.engine.descent import Landscape, from_tiles
 from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
 from saltus.plots import summed_mse
 from saltus.regressors.base import check_data
@@ -75,6 +75,14 @@ def friedman(n_rows, n_features, seeds, *, beside: bool) -> None:
     print(f"right inputs in {int(np.sum([row[-1] for row in rows]))} of {seeds}")
 
 
+def new_columns(landscape: Landscape, centers, relevance):
+    """Evaluate basis functions less what the linear term explains of them, (N, k), and their lengths before (k,)."""
+    at_once = len(landscape.penalty) - 1
+    works = [landscape.look(centers[i : i + at_once], relevance)[1] for i in range(0, len(centers), at_once)]
+    Q, Phi = from_tiles(landscape.Q_fixed), np.hstack([from_tiles(work.Phi) for work in works])
+    return Phi - Q @ (Q.T @ Phi), np.sqrt(np.concatenate([work.lengths for work in works]))
+
+
 def greedy(landscape: Landscape, rng, seconds: float) -> float:
     """Forward selection among random candidates, then the descent; from new candidates until the time is over."""
     began, best = process_time(), -np.inf
@@ -82,8 +90,8 @@ def greedy(landscape: Landscape, rng, seconds: float) -> float:
     relevance = np.full(q, 1.5 / np.sqrt(q)) if landscape.learns_metric else np.ones(q)
     while process_time() - began < seconds:
         candidates = rng.random((N_CANDIDATES, d))
-        _, Phi, lengths = landscape.basis_functions(candidates, relevance)
-        E = landscape.E_fixed.copy()
+        Phi, lengths = new_columns(landscape, candidates, relevance)
+        E = from_tiles(landscape.E_fixed).copy()
         chosen: list[int] = []
         value, n_stale, top = landscape.value(candidates[:0], relevance), 0, (-np.inf, 0)
         while n_stale < 3 and len(chosen) < len(landscape.penalty) - 1:
@@ -181,7 +189,8 @@ def main() -> None:
             ours = {name: paper[name] for name in ("basis", "metric", "criterion", "center_cost")}
             X, y = make_friedman1(500, n_features=10, noise=1.0, random_state=1)
             optimum("Robot arm, cubic, MDL", data.X[:200], data.Y[:200], ours, options.seeds, options.budgets)
-            optimum("Friedman 1, learned metric", X, y, {}, options.seeds, options.budgets)
+            shared = {"widths": "shared"}
+            optimum("Friedman 1, learned metric, one width", X, y, shared, options.seeds, options.budgets)
 
 
 if __name__ == "__main__":
