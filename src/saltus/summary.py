@@ -123,7 +123,7 @@ def _inputs(model: AnnealedRegressor) -> Section:
     )
     if relevance is None:
         return Section("Inputs", (_fixed_metric(model),), (_input_table(names, order, columns, caption),))
-    caption += " Relevance: one over the length scale of the basis functions, in standard deviations of the input."
+    caption += " Relevance: one over the length scale of a basis function of width 1, in standard deviations of the input."
     columns["relevance"] = [value or "off" for value in relevance.tolist()]
     table = _input_table(names, order, columns, caption)
     groups = {
@@ -142,7 +142,7 @@ def _included_inputs(model: BayesianRegressor) -> Section:
     order = np.argsort(-moves, kind="stable")
     caption = (
         f"{MOVES} Probability: that the input is in the basis functions; the linear term is apart from this. "
-        f"Relevance: its mean there, one over the length scale, in standard deviations of the input."
+        f"Relevance: its mean there, one over the length scale at width 1, in standard deviations of the input."
     )
     columns = {"moves output by": moves.tolist(), "probability": inclusion.tolist(), "relevance": relevance.tolist()}
     table = _input_table(names, order, columns, caption)
