@@ -123,7 +123,7 @@ def _inputs(model: AnnealedRegressor) -> Section:
     )
     if relevance is None:
         return Section("Inputs", (_fixed_metric(model),), (_input_table(names, order, columns, caption),))
-    caption += " Relevance: one over the length scale of a basis function of width 1, in standard deviations of the input."
+    caption += " Relevance: one over the length scale, at width 1, in standard deviations of the input."
     columns["relevance"] = [value or "off" for value in relevance.tolist()]
     table = _input_table(names, order, columns, caption)
     groups = {
