@@ -384,6 +384,17 @@ def test_starting_centres(data, init, message):
         fit(*data, init=init)
 
 
+def test_starting_centres_fit_chains_of_either_kind(rng):
+    X = np.linspace(-3, 3, 20)[:, None]
+    y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(20)
+    model = AnnealedRegressor(n_iter=100, n_chains=2, random_state=0)
+    # AICc is finite for up to 7 that share a width, but for no more than 3 of their own.
+    for widths, allowed in [("auto", 3), ("own", 3), ("shared", 7)]:
+        model.set_params(widths=widths, init=np.linspace(-2, 2, allowed)[:, None]).fit(X, y)
+        with pytest.raises(ValueError, match=f"init has 8 centres, but this data allows {allowed}"):
+            model.set_params(init=np.linspace(-2, 2, 8)[:, None]).fit(X, y)
+
+
 def test_parts():
     with pytest.raises(ValueError, match=r"must be one of linear, cubic.* Got 'quintic'"):
         Radial("quintic")

@@ -302,10 +302,9 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
             )
         if not np.isfinite(centers).all():
             raise ValueError("init must be finite. Got NaN or infinity in it.")
-        if len(centers) > design.k_max:
-            raise ValueError(
-                f"init has {len(centers)} centres, but this data allows {design.k_max} (see k_max). Pass fewer."
-            )
+        k_max = min(kind.k_max for kind in design.kinds)
+        if len(centers) > k_max:
+            raise ValueError(f"init has {len(centers)} centres, but this data allows {k_max} (see k_max). Pass fewer.")
         unit = design.box.to_unit(centers)
         if not ((unit >= 0) & (unit <= 1)).all():
             raise ValueError(
