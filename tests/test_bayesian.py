@@ -239,6 +239,13 @@ def test_moves_never_accepted_and_sizes_never_changed_are_named():
     assert judge(diagnose({"k": np.zeros((2, 50))}), stuck, n_draws=50, k_max=0).warnings == ()
 
 
+def test_chains_need_not_have_chosen_the_same_moves():
+    birth, stretch = {"birth": MoveCount(10, 5, 2)}, {"stretch": MoveCount(1, 1, 0)}
+    for moves in ([birth | stretch, birth], [birth, birth | stretch]):
+        verdict = judge(diagnose({"k": np.arange(100.0).reshape(2, 50)}), moves, n_draws=50, k_max=4)
+        assert [text.split(".")[0] for text in verdict.warnings] == ["No stretch was ever accepted"]
+
+
 @pytest.mark.parametrize(
     ("name", "rhat", "ess", "grave"),
     [

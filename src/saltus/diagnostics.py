@@ -132,8 +132,9 @@ def _what_is_stuck(diagnostics: Sequence[Diagnostic], moves: Sequence[Mapping[st
     if any(d.name == "k" and np.isnan(d.rhat) for d in diagnostics):
         said.append("k never changed. Raise n_iter, or look whether one size is all that the data and k_max allow.")
     # No input is ever switched where all of them are needed.
-    names = [name for name in moves[0] if name != "switch"]
-    never = [name for name in names if not any(chain[name].accepted for chain in moves)]
+    names = dict.fromkeys(name for chain in moves for name in chain if name != "switch")
+    # A chain that has never chosen a move does not name it.
+    never = [name for name in names if not any(chain[name].accepted for chain in moves if name in chain)]
     if never:
         said.append(
             f"No {', '.join(never)} was ever accepted. Raise n_iter, or change split_scale or walk_scale so that "
