@@ -554,6 +554,26 @@ def test_a_checkpoint_of_something_else_is_refused(data, tmp_path):
         model.fit(X, y, checkpoint=path, checkpoint_every=-1)
 
 
+def test_a_checkpoint_whose_chains_are_not_of_the_kind_that_they_name_is_refused(data, tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr("saltus.checkpoints.write_checkpoint", lambda _, state: written.append(state))
+    model = AnnealedRegressor(n_iter=30_000, n_chains=2, random_state=0)
+    model.fit(*data, checkpoint=tmp_path / "run.ckpt", checkpoint_every=0)
+    design = model._make_design(check_data(model, *data, None))
+    own, shared = (next(state.chains[n] for state in written if state.chains[n].halfway) for n in range(2))
+    assert (own.kind, shared.kind) == (1, 0)
+    record = dataclasses.replace(own.halfway.record, best_by_k=own.halfway.record.best_by_k[:2])
+    damaged = [
+        *(dataclasses.replace(own, kind=kind) for kind in (0, 2, -1)),
+        dataclasses.replace(own, halfway=shared.halfway),
+        dataclasses.replace(own, halfway=dataclasses.replace(own.halfway, record=record)),
+    ]
+    for chain in damaged:
+        write_checkpoint(tmp_path / "one", dataclasses.replace(written[0], chains=(chain, shared)))
+        with pytest.raises(FileError, match="do not fit the data"):
+            read_checkpoint(tmp_path / "one", design, written[0].fingerprint, 2)
+
+
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(data, tmp_path):
     with pytest.warns(UserWarning, match="could not be written"):
         model = AnnealedRegressor(n_iter=500, n_chains=2).fit(*data, checkpoint=tmp_path / "nowhere" / "run.ckpt")

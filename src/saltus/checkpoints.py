@@ -8,7 +8,7 @@ from saltus.atomic import replacing
 from saltus.container import FileError, pack, read
 from saltus.encoding import Decoder, Encoder
 from saltus.engine.design import Design
-from saltus.engine.logbook import Checkpoint
+from saltus.engine.logbook import Checkpoint, SavedChain, SavedSampler
 
 FORMAT = "saltus checkpoint"
 
@@ -31,15 +31,27 @@ def read_checkpoint(path: str | os.PathLike[str], design: Design, fingerprint: s
             f"{path} is a checkpoint of other data or other options. Give fit the same data and parameters, or start "
             f"anew without resume."
         )
-    q, n_coordinates = len(design.target.to_metric), {kind.target.to_metric.shape[1] for kind in design.kinds}
-    for chain in checkpoint.chains:
-        for place in (chain, getattr(chain, "halfway", None)):
-            if place is None or place.centers is None or place.relevance is None:
-                continue
-            fits = place.centers.ndim == 2 and place.centers.shape[1] in n_coordinates
-            if not fits or place.relevance.shape != (q,) or len(place.centers) > design.k_max:
-                raise FileError(f"{path} is damaged: its centres do not fit the data. Start anew without resume.")
+    if not all(_fits(chain, design) for chain in checkpoint.chains):
+        raise FileError(f"{path} is damaged: its centres do not fit the data. Start anew without resume.")
     return checkpoint
+
+
+def _fits(chain: SavedChain | SavedSampler | None, design: Design) -> bool:
+    """Say whether a chain could have come from a design: its places from the kind that it names."""
+    kind = getattr(chain, "kind", 0)
+    if not 0 <= kind < len(design.kinds):
+        return False
+    target, k_max = design.kinds[kind].target, design.kinds[kind].k_max
+    q, d = target.to_metric.shape
+    for place in (chain, getattr(chain, "halfway", None)):
+        if place is None or place.centers is None or place.relevance is None:
+            continue
+        if place.centers.shape[1:] != (d,) or len(place.centers) > k_max or place.relevance.shape != (q,):
+            return False
+        record = getattr(place, "record", None)
+        if record is not None and (record.best_centers.shape != (k_max, d) or record.best_by_k.shape != (k_max + 1,)):
+            return False
+    return True
 
 
 def _build(decoder: Decoder, document: Mapping[str, Any]) -> Checkpoint:
