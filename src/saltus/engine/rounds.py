@@ -19,12 +19,13 @@ from saltus.engine.chain import (
     start_state,
 )
 from saltus.engine.crew import Crew
-from saltus.engine.descent import Landscape
+from saltus.engine.descent import Landscape, Place
 from saltus.engine.design import Design
 from saltus.engine.events import Listener, Progress
 from saltus.engine.logbook import GeneratorState, Halfway, Logbook, SavedChain, SavedRecord
 from saltus.engine.placing import (
     cost_of_a_basis,
+    count_starts,
     note_improvement,
     place_centers,
     place_independent_centers,
@@ -187,17 +188,23 @@ class Round:
             coldest=self.coldest,
         )
 
+    def _descend(self, landscape: Landscape, relevance: Floats) -> Place:
+        """Go downhill from random centres."""
+        centers = starting_centers(self.rng, self.design, many=True)
+        return landscape.prune(landscape.place(centers, relevance), self.crew.go_on)
+
     def _place_start(self) -> None:
         """Put the state where the chain starts."""
         design, settings = self.design, self.settings
         relevance = starting_relevance(design)
-        if settings.start is None:
-            centers = starting_centers(self.rng, design, many=settings.descend)
-        else:
+        if settings.start is not None:
             centers = design.join(settings.start)
-        if settings.descend and self.landscape is not None and len(centers) > 0:
-            found = self.landscape.prune(self.landscape.place(centers, relevance), self.crew.go_on)
+        elif settings.descend and self.landscape is not None:
+            starts = [self._descend(self.landscape, relevance) for _ in range(count_starts(design))]
+            found = max(starts, key=lambda place: place.log_posterior)
             centers, relevance = found.centers, found.relevance
+        else:
+            centers = starting_centers(self.rng, design, many=False)
         self.leave_if_not_needed()
         self.state.relevance[:] = relevance
         place_independent_centers(design, self.state, centers)
