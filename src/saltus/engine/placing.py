@@ -76,8 +76,8 @@ def count_starts(design: Design) -> int:
     """Choose from how many random starts to go downhill; the best is where the chain starts.
 
     With many inputs a descent may switch off one of two that matter only together, and an annealed chain does not find
-    the pair again. On Friedman 1 with 1 000 rows and 30 inputs, seeds 3-10, 9 of 32 chains end without both of x1 and x2
-    after one descent each, 3 after the best of two, none after the best of three.
+    the pair again. On Friedman 1 with 1 000 rows and 30 inputs, seeds 3-10, 9 of 32 chains end without x1 and x2 after
+    one descent each, 3 after the best of two, none after the best of three.
     """
     return min(1 + len(design.target.to_metric) // 5, 3) if design.learns_metric else 1
 
