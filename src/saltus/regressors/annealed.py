@@ -91,7 +91,8 @@ class AnnealedRegressor(NetworkRegressor):
         The kernel for pi to the power 1/T, or the paper's eq. (5), where the kernel for pi is the proposal of the
         annealed chain.
     polish : bool, default=True
-        Whether to end with quasi-Newton steps on centres and relevances, and the elimination of what is not needed.
+        Whether to end with quasi-Newton steps on centres, widths and relevances, and the elimination of what is not
+        needed.
     split_scale : float, default=0.1
         How far apart a split moves two centres, at most, on each input: twice this share of the box.
     walk_scale : float, default=0.1
