@@ -389,7 +389,7 @@ def line(monkeypatch):
         clock[0] = seconds
         made.update(saltus.Progress(chain, iteration, k, log_posterior, 1.0, 0.5), draw=True)
 
-    made = Line(2, 1000, None)
+    made = Line(2, 1000, None, lambda log_posterior: 100 - log_posterior)
     yield made, at
     made.close()
 
@@ -411,8 +411,8 @@ def test_the_line_shows_the_best_state_and_of_a_sampler_the_present_one(line, ca
     made, at = line
     at(1.0, 0, 100, k=7, log_posterior=-1.0)
     at(2.0, 0, 200, k=4, log_posterior=-9.0)
-    assert "k = 7  best log posterior -1.00" in capsys.readouterr().err.split("\r")[-1]
-    made._is_sampling = True
+    assert "k = 7  best criterion 101.00" in capsys.readouterr().err.split("\r")[-1]
+    made._to_criterion = None
     at(3.0, 0, 300, k=5, log_posterior=-8.0)
     assert "k = 5  log posterior -8.00" in capsys.readouterr().err.split("\r")[-1]
 

@@ -16,6 +16,7 @@ LINE_LENGTH = 78
 SECONDS_TO_JUDGE_BY = 1.0
 
 Callback = Callable[[Progress], object]
+ToCriterion = Callable[[float], float]  # of the log posterior
 
 # One line at a time: fits on other threads stay silent.
 _line_is_taken = Lock()
@@ -24,7 +25,8 @@ _line_is_taken = Lock()
 class Reporter:
     """Tells callbacks and draws a line, at most ten times a second each. Silent in another process.
 
-    Used as a context manager, and called by chains. What a callback returns, if it is true, stops the fit.
+    Used as a context manager, and called by chains. What a callback returns, if it is true, stops the fit. A search gives
+    `to_criterion`, and the line shows the best value; a sampler does not, and it shows the present state.
     """
 
     def __init__(
@@ -35,9 +37,9 @@ class Reporter:
         max_seconds: float | None = None,
         callbacks: Sequence[Callback] = (),
         verbose: bool = False,
-        is_sampling: bool = False,
+        to_criterion: ToCriterion | None = None,
     ) -> None:
-        self._line = Line(n_chains, n_iter, max_seconds, is_sampling=is_sampling) if verbose else None
+        self._line = Line(n_chains, n_iter, max_seconds, to_criterion) if verbose else None
         self._callbacks = callbacks
         self._last = -float("inf")
         self._lock: Lock | None = Lock()
@@ -71,7 +73,11 @@ class Line:
     """Draws over itself on a terminal or in a notebook; elsewhere it is drawn once, at the end."""
 
     def __init__(
-        self, n_chains: int, n_iter: int | None, max_seconds: float | None, *, is_sampling: bool = False
+        self,
+        n_chains: int,
+        n_iter: int | None,
+        max_seconds: float | None,
+        to_criterion: ToCriterion | None,
     ) -> None:
         in_worker = multiprocessing.current_process().name != "MainProcess"
         self._draws = not in_worker and _line_is_taken.acquire(blocking=False)
@@ -79,7 +85,7 @@ class Line:
         self._began = monotonic()
         self._total = None if n_iter is None else n_chains * n_iter
         self._max_seconds = max_seconds
-        self._is_sampling = is_sampling
+        self._to_criterion = to_criterion
         self._done = [0] * n_chains
         self._done_at_first: dict[int, int] = {}  # by chains that were heard of after their first block
         self._watched_since = 0.0
@@ -94,7 +100,7 @@ class Line:
             # The first block of the first chain may have been compiled.
             self._watched_since = self._watched_since or monotonic()
             self._done_at_first[progress.chain] = progress.iteration
-        if self._is_sampling or self._best is None or progress.best >= self._best.best:
+        if self._to_criterion is None or self._best is None or progress.best >= self._best.best:
             self._best = progress
         if draw and self._draws and self._is_live:
             print(f"\r{self._text() + self._time_left():<{LINE_LENGTH}}", end="", file=sys.stderr, flush=True)
@@ -112,11 +118,10 @@ class Line:
         assert self._best is not None
         n_done = sum(self._done)
         share = f"{n_done:,d} iterations" if self._total is None else f"{n_done / max(self._total, 1):4.0%}"
-        best = "" if self._is_sampling else "best "
-        return (
-            f"saltus {share}  k = {self._best.n_bases}  {best}log posterior {self._best.best:.2f}  "
-            f"accepted {self._acceptance:.0%}"
-        )
+        value = f"log posterior {self._best.best:.2f}"
+        if self._to_criterion is not None:
+            value = f"best criterion {self._to_criterion(self._best.best):.2f}"
+        return f"saltus {share}  k = {self._best.n_bases}  {value}  accepted {self._acceptance:.0%}"
 
     def _time_left(self) -> str:
         """Say how long it will take, where that can be known."""

@@ -275,6 +275,7 @@ class AnnealedRegressor(NetworkRegressor):
                 max_seconds=settings.max_seconds,
                 callbacks=[tasks] if callback is None else [callback, tasks],
                 verbose=bool(self.verbose),
+                to_criterion=lambda best: criterion_value(best, design.target.n_total, design.Y.shape[1]),
             ) as reporter:
                 result = anneal(
                     seeds, design, settings, n_jobs=self.n_jobs, listener=reporter, logbook=logbook, resumed=resumed

@@ -237,9 +237,7 @@ class BayesianRegressor(NetworkRegressor):
             logbook, resumed = self._logbook(design, options, checkpoint, checkpoint_every, resume)
             n_total = settings.n_warmup + settings.n_draws * settings.steps_between_draws
             seeds = seed_sequence(self.random_state).spawn(self.n_chains)
-            with Reporter(
-                self.n_chains, n_total, callbacks=callbacks, verbose=bool(self.verbose), is_sampling=True
-            ) as reporter:
+            with Reporter(self.n_chains, n_total, callbacks=callbacks, verbose=bool(self.verbose)) as reporter:
                 posterior = sample_posterior(
                     seeds, design, settings, n_jobs=self.n_jobs, listener=reporter, logbook=logbook, resumed=resumed
                 )
