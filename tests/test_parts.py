@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from saltus import Constant, Geometric, Linear, Logarithmic
-from saltus.criteria import Counts, penalty_table
+from saltus.criteria import UNAFFORDABLE, Counts, learned_metric_table, penalty_table
 from saltus.datasets import make_robot_arm, robot_arm_position
 from saltus.engine.design import Box, FixedPart, count_distinct_rows
 from saltus.metrics import metric_factor
@@ -63,6 +63,15 @@ def test_schedules_fall_as_they_say():
     i = np.arange(101)
     assert np.ptp(np.diff(Linear().temperature(i, 101))) == pytest.approx(0, abs=1e-15)
     assert np.ptp(np.diff(np.log(Geometric().temperature(i, 101)))) == pytest.approx(0, abs=1e-14)
+
+
+def test_what_cannot_be_afforded_costs_more_with_each_basis_function_and_each_input():
+    """So that a descent which starts there has a way down."""
+    table = learned_metric_table("aicc", Counts(n_total=40, n_outputs=1, n_fixed=11, center_parameters=10), 20)
+    beyond = table >= UNAFFORDABLE
+    assert beyond.any()
+    assert (np.diff(table, axis=0)[beyond[1:]] > 0).all()
+    assert (np.diff(table, axis=1)[beyond[:, 1:]] > 0).all()
 
 
 def test_the_vector_exponential_is_the_library_s_to_the_last_bit_but_one():

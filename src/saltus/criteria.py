@@ -115,7 +115,9 @@ def learned_metric_table(criterion: str | float, counts: Counts, k_max: int, *, 
     ]
     n_sizes = max(len(columns[min(1, counts.center_parameters)]), 1)
     # What is infinite only when many inputs are on costs so much that they are switched off first.
-    table: Floats = np.tile(UNAFFORDABLE * np.arange(1.0, len(columns) + 1.0), (n_sizes, 1))
+    # Each basis function more costs something too, so that these are left out where no input can be.
+    share = np.arange(n_sizes) / n_sizes
+    table: Floats = UNAFFORDABLE * (np.arange(1.0, len(columns) + 1.0) + share[:, None])
     for a, column in enumerate(columns):
         n = min(len(column), n_sizes)
         table[:n, a] = column[:n]

@@ -25,8 +25,8 @@ _line_is_taken = Lock()
 class Reporter:
     """Tells callbacks and draws a line, at most ten times a second each. Silent in another process.
 
-    Used as a context manager, and called by chains. What a callback returns, if it is true, stops the fit. A search gives
-    `to_criterion`, and the line shows the best value; a sampler does not, and it shows the present state.
+    Used as a context manager, and called by chains. What a callback returns, if it is true, stops the fit. A search
+    gives `to_criterion`, and the line shows the best value; a sampler does not, and it shows the present state.
     """
 
     def __init__(

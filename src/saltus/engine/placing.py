@@ -3,6 +3,7 @@
 import numpy as np
 
 from saltus._typing import Floats
+from saltus.criteria import UNAFFORDABLE
 from saltus.engine.chain import Record, State, count_active, log_density
 from saltus.engine.design import Design
 from saltus.engine.factor import independent_columns, refactor
@@ -90,10 +91,10 @@ def starting_relevance(design: Design) -> Floats:
 
 def cost_of_a_basis(design: Design, k: int, relevance: Floats) -> float:
     """Say what one more basis function costs; 1 where that is nothing."""
-    penalty = design.target.penalty
-    k = min(k, max(design.k_max - 1, 0))
-    n_active = count_active(design.target, relevance)
-    cost = float(penalty[min(k + 1, design.k_max), n_active] - penalty[k, n_active])
+    penalty = design.target.penalty[:, count_active(design.target, relevance)]
+    k_max = int((penalty < UNAFFORDABLE).sum()) - 1
+    k = min(k, max(k_max - 1, 0))
+    cost = float(penalty[min(k + 1, k_max)] - penalty[k])
     return cost if cost > 0 else 1.0
 
 
