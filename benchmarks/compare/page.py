@@ -51,6 +51,8 @@ HARD = {
     "ridge surface": "a ridge along the diagonal, which no input sees alone",
     "co2": "a season that repeats 44 times",
     "sunspots": "28 cycles",
+    "robot arm": "smooth, with little noise: 200 kernels of one width say more than ten to twenty basis functions",
+    "Friedman 2": "a product of inputs of which one hardly matters; hinges fit it best",
     "diabetes": "nearly linear, and very noisy",
     "linnerud": "twenty rows",
 }
@@ -92,7 +94,8 @@ with {said}.{mixed}
 Every model runs in a process of its own with one thread, on the same splits. CPU time is that of the fit, tuning
 included, compilation left out: each worker compiles before it measures. Memory is the peak of the process, imports
 included. Models without a predictive distribution have no CRPS and no coverage. Ratios are geometric means of paired
-ratios on the same splits, each task counting the same, ± one standard error over seeds. What is tuned has 20 random
+ratios on the same splits, each task counting the same, ± one standard error over seeds. Slow peers may have fewer seeds
+than we have: the column "fits" says how many, and ratios are on the splits that both were given. What is tuned has 20 random
 candidates in 3-fold cross-validation, the same for all; other peers run as their own documentation says
 ([`benchmarks/compare/peers.py`](../benchmarks/compare/peers.py)).
 """
