@@ -95,8 +95,8 @@ Every model runs in a process of its own with one thread, on the same splits. CP
 included, compilation left out: each worker compiles before it measures. Memory is the peak of the process, imports
 included. Models without a predictive distribution have no CRPS and no coverage. Ratios are geometric means of paired
 ratios on the same splits, each task counting the same, ± one standard error over seeds. Slow peers may have fewer seeds
-than we have: the column "fits" says how many, and ratios are on the splits that both were given. What is tuned has 20 random
-candidates in 3-fold cross-validation, the same for all; other peers run as their own documentation says
+than we have: the column "fits" says how many, and ratios are on the splits that both were given. What is tuned has 20
+random candidates in 3-fold cross-validation, the same for all; other peers run as their own documentation says
 ([`benchmarks/compare/peers.py`](../benchmarks/compare/peers.py)).
 """
 
