@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.compare.aims import AIMS, AVERAGE, BAYES
 from benchmarks.compare.engines import engines_table
 from benchmarks.compare.pictures import draw_all, draw_engines, is_ours, read_engines
@@ -31,6 +33,9 @@ ABOUT = {
     "scale": "Friedman 1 with noise 1 and ever more rows, 10 000 test rows. A model that takes too long or too much "
     "memory is not tried with more.",
 }
+
+# Errors up to so many times the least are level with it.
+LEVEL = 1.05
 
 PICTURES = {
     "noisy": {
@@ -64,6 +69,7 @@ def write_page(records: list[Record], path: Path, command: str, reference: str, 
     images.mkdir(parents=True, exist_ok=True)
     drawn = [picture.name for picture in draw_all(records, images, reference)]
     parts = [opening(records, command), "## In short\n", aims_table(records), "", standings(records), ""]
+    parts += [level_fields(records)]
     for suite in SUITES:
         if of_suite(records, suite):
             parts += [suite_section(of_suite(records, suite), suite, reference, drawn)]
@@ -131,6 +137,20 @@ def standings(records: list[Record]) -> str:
         "Against the best peer of each task, whichever it is. A win or a loss is by two standard errors and by 2 %, "
         "the rest are ties:\n\n" + markdown(header, rows)
     )
+
+
+def level_fields(records: list[Record]) -> str:
+    """Name the tasks on which nearly every model is as good as the best."""
+    said = []
+    for suite in SUITES:
+        kept, (error, _) = of_suite(records, suite), ERROR[suite]
+        means = {model: task_means(kept, model, error) for model in ordered(kept, "model")}
+        for task in ordered(kept, "task"):
+            errors = np.array([found[task] for found in means.values() if task in found])
+            n_level = int((errors <= LEVEL * errors.min()).sum())
+            if len(errors) > 2 and n_level > 0.7 * len(errors):
+                said.append(f"{task} ({n_level} of {len(errors)} models within {LEVEL - 1:.0%} of the best)")
+    return f"Nearly everything ties on {', '.join(said)}.\n" if said else ""
 
 
 def against(records: list[Record], model: str, rival: str, task: str, error: str) -> str:
