@@ -12,6 +12,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.compare.aims import WANTED_COVERAGE
 from benchmarks.compare.models import parse
@@ -68,8 +69,10 @@ def error_against_cpu(records: list[Record], suite: str, reference: str) -> Figu
     axes.axvline(1.0, color=BAND_COLOR, zorder=0)
     axes.set(xscale="log", yscale="log", xlabel=f"CPU time of a fit / {reference}", ylabel=f"{name} / {reference}")
     for axis in (axes.xaxis, axes.yaxis):
+        narrow = np.ptp(np.log(axis.get_data_interval())) < 2
+        axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0) if narrow else (1.0, 2.0, 5.0)))
         axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
     axes.tick_params(which="both", labelsize=8)
     axes.set_title(f"{suite}: geometric means over tasks, ± 2 standard errors; to the lower left is better", fontsize=9)
     return figure
