@@ -147,7 +147,7 @@ def level_fields(records: list[Record]) -> str:
         means = {model: task_means(kept, model, error) for model in ordered(kept, "model")}
         for task in ordered(kept, "task"):
             errors = np.array([found[task] for found in means.values() if task in found])
-            n_level = int((errors <= LEVEL * errors.min()).sum())
+            n_level = int((errors <= LEVEL * errors.min(initial=np.inf)).sum())
             if len(errors) > 2 and n_level > 0.7 * len(errors):
                 said.append(f"{task} ({n_level} of {len(errors)} models within {LEVEL - 1:.0%} of the best)")
     return f"Nearly everything ties on {', '.join(said)}.\n" if said else ""
