@@ -90,7 +90,7 @@ class Drawn(NamedTuple):
 class State(NamedTuple):
     """Where the chain is, and its workspaces. Mutated by a step."""
 
-    centers: Floats  # (k_max, d), in the unit cube; the first k are in use. Their widths are the last coordinate
+    centers: Floats  # (k_max, d), in the unit cube; the first k are in use. Own widths are the last coordinate
     k: Ints  # (1,)
     relevance: Floats  # (q,)
     log_posterior: Floats  # (1,)

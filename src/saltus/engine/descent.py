@@ -71,7 +71,7 @@ def looks_a_call(surface: Surface, k: int) -> int:
 
 @dataclass(frozen=True)
 class Landscape:
-    """log pi as a smooth function of centres and log relevances, for a design or a part of its rows."""
+    """log pi as a smooth function of centres, log sharpnesses and log relevances, for a design or a part of its rows."""
 
     basis: Basis
     X: Floats  # (n_tiles, q, L), where the metric is Euclidean and relevances are 1
@@ -166,7 +166,7 @@ class Landscape:
         return Place(centers, relevance, self.value(centers, relevance))
 
     def ascend(self, start: Place, n_looks: int, go_on: Callable[[], bool] = lambda: True) -> Place:
-        """Take quasi-Newton steps (L-BFGS) on centres and on relevances that are not 0; never end in a worse place."""
+        """Take quasi-Newton steps (L-BFGS) on places and on relevances that are not 0; never end in a worse place."""
         k = len(start.centers)
         on = np.flatnonzero(start.relevance > 0)
         # Coordinates of centres along inputs that are switched off do not matter.

@@ -1,4 +1,4 @@
-"""The gradient of log pi with respect to centres and log relevances, compiled.
+"""The gradient of log pi with respect to centres, log sharpnesses and log relevances, compiled.
 
 Coefficients are projected out (variable projection). With e_i the residuals and alpha_i the coefficients at the
 least-squares solution,
