@@ -71,7 +71,7 @@ def looks_a_call(surface: Surface, k: int) -> int:
 
 @dataclass(frozen=True)
 class Landscape:
-    """log pi as a smooth function of centres, log sharpnesses and log relevances, for a design or a part of its rows."""
+    """log pi as a smooth function of centres, log sharpnesses and log relevances, for all rows or a part of them."""
 
     basis: Basis
     X: Floats  # (n_tiles, q, L), where the metric is Euclidean and relevances are 1
