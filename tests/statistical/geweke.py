@@ -184,4 +184,5 @@ def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False
 
 if __name__ == "__main__":
     dimensions, relative = (int(sys.argv[1]), int(sys.argv[2])), "relative" in sys.argv
-    print(np.abs(t_values(*dimensions, n_chains=100, n_rounds=150, n_prior=40_000, relative=relative)).max())
+    n_rounds = 300 if relative else 150
+    print(np.abs(t_values(*dimensions, n_chains=100, n_rounds=n_rounds, n_prior=40_000, relative=relative)).max())
