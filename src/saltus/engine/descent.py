@@ -5,7 +5,7 @@ All of this is heuristic as far as the chain is concerned: it chooses where chai
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import qr
@@ -13,17 +13,11 @@ from scipy.linalg.lapack import dtrtrs
 
 from saltus._typing import Floats
 from saltus.bases import Basis
-from saltus.engine.design import Design
+from saltus.engine.design import ROUNDING, Design, rounded
 from saltus.engine.factor import to_tiles
 from saltus.engine.gradient import DEPENDENT, SHORTEST, Surface, Work, make_work
 from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
 from saltus.engine.quasi_newton import Search, climb, start_search
-
-# Looks of a search: from a random start, after each elimination, at the end.
-# Quartiles of log pi over 40 random starts of 20 centres, and milliseconds, with 25 and 40 between eliminations:
-#   robot arm, N = 200:      236.2  240.1  241.8  (16)     238.9  241.3  243.7  (19)
-#   Friedman 1, N = 500:    -770.7 -768.4 -765.6  (66)    -770.9 -767.7 -765.3  (81)
-FIRST_LOOKS, LOOKS_BETWEEN_ELIMINATIONS, LAST_LOOKS = 60, 40, 300
 
 # Floating-point operations between two calls of `go_on`: about 20 milliseconds.
 FLOPS_A_CALL = 6e7
@@ -31,21 +25,25 @@ FLOPS_A_CALL = 6e7
 # Inputs that are tried for elimination at a time, the least relevant.
 MOST_INPUTS_TRIED = 3
 
-# Elimination goes on so many times past the best state.
-MOST_STALE = 4
-
 # Descents use no more rows than this, drawn at random where there are more.
 MOST_ROWS = 20_000
 
-
-# Descents see the data rounded to this: far below any noise, and far above the last digits, in which data in other
-# units differ. So units do not decide which way a search turns.
-ROUNDING = 2.0**-26
+GoOn = Callable[[], bool]
 
 
-def rounded(values: Floats) -> Floats:
-    """Leave out the last digits."""
-    return np.round(values / ROUNDING) * ROUNDING
+class Pains(NamedTuple):
+    """The looks of a descent: from its start, after each elimination, at the end; and how far past the best it goes."""
+
+    first: int
+    between: int
+    last: int
+    most_stale: int
+
+
+# Quartiles of log pi over 40 random starts of 20 centres, and milliseconds, with 25 and 40 between eliminations:
+#   robot arm, N = 200:      236.2  240.1  241.8  (16)     238.9  241.3  243.7  (19)
+#   Friedman 1, N = 500:    -770.7 -768.4 -765.6  (66)    -770.9 -767.7 -765.3  (81)
+THOROUGHLY = Pains(first=60, between=40, last=300, most_stale=4)
 
 
 @dataclass(frozen=True)
@@ -117,6 +115,11 @@ class Landscape:
         )
 
     @property
+    def k_max(self) -> int:
+        """The most centres there can be."""
+        return len(self.penalty) - 1
+
+    @property
     def learns_metric(self) -> bool:
         """Whether relevances are free."""
         return self.penalty.shape[1] > 1
@@ -165,7 +168,7 @@ class Landscape:
         """Evaluate log pi at a place and keep it."""
         return Place(centers, relevance, self.value(centers, relevance))
 
-    def ascend(self, start: Place, n_looks: int, go_on: Callable[[], bool] = lambda: True) -> Place:
+    def ascend(self, start: Place, n_looks: int, go_on: GoOn = lambda: True) -> Place:
         """Take quasi-Newton steps (L-BFGS) on places and on relevances that are not 0; never end in a worse place."""
         k = len(start.centers)
         on = np.flatnonzero(start.relevance > 0)
@@ -238,19 +241,19 @@ class Landscape:
         kept = order[:n_most][(new > 2 * (DEPENDENT * np.sqrt(lengths) + SHORTEST)) & (lengths >= self.faintest)]
         return self.place(centers[np.sort(kept)], relevance)
 
-    def prune(self, start: Place, go_on: Callable[[], bool] = lambda: True) -> Place:
+    def prune(self, start: Place, go_on: GoOn = lambda: True, pains: Pains = THOROUGHLY) -> Place:
         """Ascend, then eliminate centres and inputs one by one, ascending after each, past the best place and back.
 
         No further than `go_on` allows.
         """
-        at = self.ascend(self.independent(start.centers, start.relevance), FIRST_LOOKS, go_on)
+        at = self.ascend(self.independent(start.centers, start.relevance), pains.first, go_on)
         best, n_stale = at, 0
-        while n_stale < MOST_STALE and go_on():
+        while n_stale < pains.most_stale and go_on():
             candidates = self.eliminations(at)
             if not candidates:
                 break
             next_best = max(candidates, key=lambda place: place.log_posterior)
-            at = self.ascend(next_best, LOOKS_BETWEEN_ELIMINATIONS, go_on)
+            at = self.ascend(next_best, pains.between, go_on)
             n_stale = 0 if at.log_posterior > best.log_posterior else n_stale + 1
             best = max(best, at, key=lambda place: place.log_posterior)
-        return self.ascend(best, LAST_LOOKS, go_on)
+        return self.ascend(best, pains.last, go_on)

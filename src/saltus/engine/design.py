@@ -37,6 +37,15 @@ FEWEST_ROWS_OF_A_RIDGE = 1.0
 # Squares and cubes of distances within these bounds neither overflow nor vanish.
 SMALLEST_DISTANCE, LARGEST_DISTANCE = 1e-50, 1e50
 
+# Descents see the data rounded to this: far below any noise, and far above the last digits, in which data in other
+# units differ. So units do not decide which way a search turns.
+ROUNDING = 2.0**-26
+
+
+def rounded(values: Floats) -> Floats:
+    """Leave out the last digits."""
+    return np.round(values / ROUNDING) * ROUNDING
+
 
 @dataclass(frozen=True)
 class Box:
@@ -187,6 +196,20 @@ class Design:
             penalty=np.ascontiguousarray(penalty[:, None] if penalty.ndim == 1 else penalty),
         )
         return replace(self, target=target)
+
+    def places_of_rows(self, rng: np.random.Generator, n_most: int) -> tuple[Floats, Floats]:
+        """Find where rows are in the unit cube, (n, d), the coordinate of a width being 0, and their weights (n,).
+
+        All rows, or n_most of them, drawn at random.
+        """
+        target = self.target
+        root_weight = target.root_weight.ravel()
+        rows = np.flatnonzero(root_weight > 0)
+        if rows.size > n_most:
+            rows = rng.choice(rows, n_most, replace=False)
+        tile, row = np.divmod(rows, target.X_metric.shape[2])
+        places = np.linalg.lstsq(target.to_metric, target.X_metric[tile, :, row].T, rcond=None)[0].T
+        return rounded(np.clip(places, 0.0, 1.0)), root_weight[rows] ** 2
 
     def columns(self, places: Floats, relevance: Floats | None = None) -> Floats:
         """Evaluate the basis functions at the rows: places (k, d) of the unit cube -> (N, k), padded. O(N d k)."""

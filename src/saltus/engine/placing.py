@@ -13,6 +13,12 @@ from saltus.engine.sharpness import MIDDLE
 
 # A random start has at most this many centres.
 MOST_STARTING_CENTERS = 20
+# The centres of a descent start anywhere in the box of those rows that are not outlying, the range between these
+# quantiles, widened on each side by this share; half of them on the nearest row. Anywhere in the box of all rows will
+# not do, as a few outliers leave it empty but for a corner. Friedman 1, 3 of 500 rows scattered 20 times as wide as the
+# others, mean error to the truth over seeds 20-24: AnnealedRegressor 1.29 then, 0.27 so; BayesianRegressor 1.02, 0.31.
+MOST_ROWS_LOOKED_AT = 20_000
+OUTLYING, MARGIN = 0.05, 0.5
 
 
 def place_centers(design: Design, state: State, centers: Floats, relevance: Floats | None = None) -> None:
@@ -66,11 +72,26 @@ def present_network(design: Design, state: State) -> Network:
 def starting_centers(rng: np.random.Generator, design: Design, *, many: bool) -> Floats:
     """Draw random centres (k, d) of the unit cube: a random number, or many of one width to go downhill from."""
     most = min(design.k_max, MOST_STARTING_CENTERS)
-    k = most if many else int(rng.integers(0, most, endpoint=True))
-    centers = rng.random((k, design.target.to_metric.shape[1]))
-    if many and design.target.log_sharpest > 0:
+    if not many:
+        return rng.random((int(rng.integers(0, most, endpoint=True)), design.target.to_metric.shape[1]))
+    places, weight = design.places_of_rows(rng, MOST_ROWS_LOOKED_AT)
+    lower, upper = weighted_quantiles(places, weight, (OUTLYING, 1 - OUTLYING))
+    reach = np.where(upper > lower, MARGIN * (upper - lower), 1.0)  # the whole box where nearly all rows are the same
+    lower, upper = np.maximum(lower - reach, 0.0), np.minimum(upper + reach, 1.0)
+    centers = lower + (upper - lower) * rng.random((most, places.shape[1]))
+    for center in centers[: most // 2]:
+        center[:] = places[((places - center) ** 2).sum(axis=1).argmin()]
+    if design.target.log_sharpest > 0:
         centers[:, -1] = MIDDLE
     return centers
+
+
+def weighted_quantiles(values: Floats, weight: Floats, shares: tuple[float, ...]) -> Floats:
+    """Find quantiles of the columns of values (n, d), as (len(shares), d): a weight of 2 counts as two rows."""
+    order = values.argsort(axis=0, kind="stable")
+    below = weight[order].cumsum(axis=0)
+    at = [(below < share * below[-1]).sum(axis=0) for share in shares]
+    return np.stack([values[order[i, np.arange(values.shape[1])], np.arange(values.shape[1])] for i in at])
 
 
 def count_starts(design: Design) -> int:

@@ -19,6 +19,7 @@ from saltus.engine.events import Listener, Progress
 from saltus.engine.logbook import Checkpoint, GeneratorState, Logbook, SavedChain, SavedSampler
 from saltus.engine.network import Network, make_network
 from saltus.engine.placing import (
+    count_starts,
     place_centers,
     place_independent_centers,
     starting_centers,
@@ -305,17 +306,19 @@ def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSett
 
     It stays empty if the crew is to stop meanwhile.
     """
-    if settings.start is None:
-        centers = starting_centers(rng, design, many=design.learns_metric)
+    if settings.start is not None:
+        starts = [design.join(settings.start)]
     else:
-        centers = design.join(settings.start)
-    state.relevance[:] = starting_relevance(design)
+        starts = [starting_centers(rng, design, many=design.learns_metric) for _ in range(count_starts(design))]
+    centers, state.relevance[:] = starts[0], starting_relevance(design)
     if design.learns_metric and len(centers) > 0:
         landscape = Landscape.of(design, rng)
-        start = landscape.independent(centers, state.relevance.copy())
-        found = landscape.ascend(start, STARTING_STEPS, crew.go_on)
-        centers = found.centers
-        state.relevance[:] = found.relevance
+        found = [
+            landscape.ascend(landscape.independent(start, state.relevance.copy()), STARTING_STEPS, crew.go_on)
+            for start in starts
+        ]
+        best = max(found, key=lambda place: place.log_posterior)
+        centers, state.relevance[:] = best.centers, best.relevance
     if not crew.should_stop:
         place_independent_centers(design, state, centers)
 

@@ -22,6 +22,7 @@ from saltus.engine.crew import Crew
 from saltus.engine.descent import Landscape, Place
 from saltus.engine.design import Design
 from saltus.engine.events import Listener, Progress
+from saltus.engine.hopping import HEAT, hop
 from saltus.engine.logbook import GeneratorState, Halfway, Logbook, SavedChain, SavedRecord
 from saltus.engine.placing import (
     cost_of_a_basis,
@@ -62,6 +63,8 @@ HOTTEST, COLDEST = (1 / 2, 1.0, 2.0), 1 / 80
 ITERATIONS_A_ROUND, MOST_ITERATIONS_A_ROUND = 20_000, 320_000
 # A round that improves the best value by less than this brought nothing.
 IMPROVEMENT = 1.0
+# Rounds that are longer than the first go on with hops, one for so many iterations more.
+ITERATIONS_A_HOP = 1000
 
 # Values of log pi nearer than this are the same.
 ROUNDING_ERROR = 1e-6
@@ -132,6 +135,7 @@ class Round:
         self.stride = -(-n_iter // LONGEST_TRACE) if settings.n_iter is not None else TRACE_STRIDE
         self.halts = _snapshot_iterations(n_iter, many=settings.n_iter is not None)
         self.landscape = Landscape.of(design, self.rng) if settings.descend or settings.polish else None
+        self.optima: list[BestState] = []
         self.leave_if_not_needed()
         self.state = start_state(design.target, design.fixed.Q, design.Y)
         self.leave_if_not_needed()
@@ -251,12 +255,11 @@ class Round:
             acceptance=float(counts[ACCEPTED] / max(counts[CHOSEN], 1)),
         )
 
-    def polish(self) -> list[BestState]:
-        """Go downhill from the best state and from the last; return what is found, entered into the record."""
+    def polish(self) -> None:
+        """Go downhill from the best state and from the last; enter what is found into the record."""
         state, record, settings = self.state, self.record, self.settings
-        optima: list[BestState] = []
         if self.landscape is None or not settings.polish:
-            return optima
+            return
         places = []
         if record.best_log_posterior[0] > self.started_at + ROUNDING_ERROR or not settings.descend:
             places.append((record.best_centers[: record.best_k[0]].copy(), record.best_relevance.copy()))
@@ -269,16 +272,37 @@ class Round:
             found = self.landscape.prune(start, self.crew.go_on)
             if not self.crew.go_on() and found.log_posterior <= start.log_posterior:
                 break  # not worth a factor
-            state.relevance[:] = found.relevance
-            place_independent_centers(self.design, state, found.centers)
-            note_improvement(state, record, self.done)
-            optima.append(present_state(self.design, state, self.done))
-        return optima
+            self._enter(found)
+
+    def hop(self) -> Iterator[int]:
+        """Go on from the better of the optima that were found, from one to another; yield after each hop."""
+        n_hops = 0 if self.settings.n_iter is not None else (self.n_iter - ITERATIONS_A_ROUND) // ITERATIONS_A_HOP
+        if self.landscape is None or not self.optima or n_hops < 1:
+            return
+        start = max(self.optima, key=lambda optimum: optimum.log_posterior)
+        at = best = self.landscape.place(start.places, start.relevance)
+        cost = cost_of_a_basis(self.design, start.n_bases, start.relevance)
+        for heat in cost * np.geomspace(*HEAT, n_hops):
+            found = hop(self.rng, self.landscape, at, self.crew.go_on)
+            if found.log_posterior > at.log_posterior - heat * self.rng.standard_exponential():
+                at = found
+            best = max(best, at, key=lambda place: place.log_posterior)
+            yield self.done
+            if not self.crew.go_on():
+                break
+        if best.log_posterior > start.log_posterior - self.design.log_posterior_shift + ROUNDING_ERROR:
+            self._enter(best)
+
+    def _enter(self, place: Place) -> None:
+        """Make a local optimum the state, and enter it into the record."""
+        self.state.relevance[:] = place.relevance
+        place_independent_centers(self.design, self.state, place.centers)
+        note_improvement(self.state, self.record, self.done)
+        self.optima.append(present_state(self.design, self.state, self.done))
 
     def end(self) -> Chain:
-        """Go downhill, and return the chain as it stands after the round."""
-        optima = self.polish()
-        state, record, before = self.state, self.record, self.chain.result
+        """Return the chain as it stands after the round."""
+        state, record, before, optima = self.state, self.record, self.chain.result, self.optima
         if self.crew.should_stop and before is not None and self._best <= before.best.log_posterior:
             return replace(self.chain, result=join_rounds(before, self._result(before.best, optima)))
         best_centers = record.best_centers[: record.best_k[0]].copy()
@@ -347,6 +371,10 @@ def run_round(
                 logbook.note(number, replace(before, halfway=this.halfway))
             if crew.should_stop:
                 break
+        this.polish()
+        for _ in this.hop():
+            if listener is not None and listener(this.progress(number)):
+                crew.stop("Stopped by the callback")
         after = this.end()
         if logbook is not None and not crew.should_stop:
             logbook.note(number, after.saved(is_done=True))

@@ -1,0 +1,87 @@
+"""Hops: from one local optimum to the next, by moving a few centres and going downhill again.
+
+Heuristic as far as the chain is concerned, like every descent. It is how clusters of atoms are optimised (basin
+hopping), and finds what annealing does not: centres that lie so close together that they act as a derivative.
+"""
+
+import numpy as np
+
+from saltus._typing import Floats, Ints
+from saltus.engine.descent import GoOn, Landscape, Pains, Place
+from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
+
+# A hop is taken if it loses no more than an exponential variable times this, times what a basis function costs.
+HEAT = (0.4, 0.1)
+# A descent of a hop, which need not be as thorough as that from a random start.
+BRIEFLY = Pains(first=40, between=40, last=100, most_stale=1)
+
+# A hop shakes a group of neighbours with this probability, by a normal variable of a scale between these; otherwise it
+# replaces some centres, neighbours or any.
+SHAKE_PROBABILITY = 0.5
+LARGEST_GROUP = 5
+SMALLEST_SHAKE, LARGEST_SHAKE = 0.005, 0.3
+# A shaken group gets one more member with this probability.
+ONE_MORE_PROBABILITY = 0.3
+MOST_REPLACED, MOST_ADDED = 3, 2
+# A new centre is near another with this probability, and not farther than about this.
+NEAR_PROBABILITY, NEAR = 0.3, 0.05
+# Relevances are shaken with the first probability, and then one that is 0 is switched on with the second.
+SHAKE_METRIC_PROBABILITY, SWITCH_ON_PROBABILITY = 0.3, 0.5
+METRIC_SHAKE = 0.5
+
+
+def hop(rng: np.random.Generator, landscape: Landscape, at: Place, go_on: GoOn) -> Place:
+    """Disturb a local optimum and go downhill from there."""
+    chance = rng.random()
+    centers = shake(rng, landscape, at) if chance < SHAKE_PROBABILITY else replace(rng, landscape, at)
+    relevance = at.relevance
+    if landscape.learns_metric and rng.random() < SHAKE_METRIC_PROBABILITY:
+        relevance = shake_metric(rng, relevance)
+    return landscape.prune(landscape.place(centers[: landscape.k_max], relevance), go_on, BRIEFLY)
+
+
+def neighbours(landscape: Landscape, at: Place, point: Floats) -> Ints:
+    """List the centres of a place from the nearest to a point (d,) of the unit cube to the farthest, in its metric."""
+    apart = (at.centers - point) @ landscape.to_metric.T * at.relevance
+    return np.argsort((apart**2).sum(axis=1), kind="stable")
+
+
+def shake(rng: np.random.Generator, landscape: Landscape, at: Place) -> Floats:
+    """Shake a centre and its nearest neighbours, and perhaps give them company."""
+    k, d = at.centers.shape
+    if k == 0:
+        return rng.random((1, d))
+    one = at.centers[rng.integers(k)]
+    group = neighbours(landscape, at, one)[: rng.integers(1, LARGEST_GROUP, endpoint=True)]
+    scale = np.exp(rng.uniform(np.log(SMALLEST_SHAKE), np.log(LARGEST_SHAKE)))
+    centers = at.centers.copy()
+    centers[group] += scale * rng.standard_normal((len(group), d))
+    if rng.random() < ONE_MORE_PROBABILITY:
+        centers = np.vstack([centers, one + scale * rng.standard_normal(d)])
+    return np.clip(centers, 0.0, 1.0)
+
+
+def replace(rng: np.random.Generator, landscape: Landscape, at: Place) -> Floats:
+    """Take a few centres out, of one neighbourhood or of any, and put as many or a few more in."""
+    k, d = at.centers.shape
+    n_out = min(int(rng.integers(0, MOST_REPLACED, endpoint=True)), k)
+    n_in = max(n_out + int(rng.integers(0, MOST_ADDED, endpoint=True)), 1)
+    of_one_place = rng.random() < 0.5
+    order = neighbours(landscape, at, rng.random((d,))) if of_one_place else rng.permutation(k)
+    centers = np.delete(at.centers, order[:n_out], axis=0)
+    for _ in range(n_in):
+        new = rng.random((d,))
+        if len(centers) > 0 and rng.random() < NEAR_PROBABILITY:
+            new = centers[rng.integers(len(centers))] + NEAR * rng.random() * rng.standard_normal(d)
+        centers = np.vstack([centers, np.clip(new, 0.0, 1.0)])
+    return centers
+
+
+def shake_metric(rng: np.random.Generator, relevance: Floats) -> Floats:
+    """Shake the relevances of the inputs that are on, and perhaps switch another on."""
+    on = relevance > 0
+    shaken = relevance * np.exp(METRIC_SHAKE * rng.random() * rng.standard_normal(relevance.size))
+    shaken = np.where(on, np.clip(shaken, SMALLEST_RELEVANCE, LARGEST_RELEVANCE), 0.0)
+    if not on.all() and rng.random() < SWITCH_ON_PROBABILITY:
+        shaken[rng.choice(np.flatnonzero(~on))] = 1.0 / np.sqrt(relevance.size)
+    return shaken

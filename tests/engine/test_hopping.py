@@ -1,0 +1,150 @@
+"""Hops go from optimum to optimum, and are made where the search has time; descents start where rows are."""
+
+import numpy as np
+import pytest
+
+import saltus.engine.rounds as rounds
+from saltus import AnnealedRegressor, EarlyEndWarning
+from saltus.engine.descent import Landscape, Place
+from saltus.engine.hopping import hop, neighbours, replace, shake, shake_metric
+from saltus.engine.placing import starting_centers, weighted_quantiles
+from saltus.regressors.base import check_data
+
+
+def make(X, y, **options):
+    model = AnnealedRegressor(**options)
+    return model._make_design(check_data(model, X, y, None))
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.random((80, 3))
+    return X, np.sin(6 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(80)
+
+
+@pytest.fixture(params=["shared", "own"])
+def landscape(data, request):
+    return Landscape.of(make(*data, widths=request.param))
+
+
+@pytest.mark.parametrize("disturb", [shake, replace])
+@pytest.mark.parametrize("k", [0, 1, 6])
+def test_disturbed_centres_are_in_the_box(landscape, rng, disturb, k):
+    d = landscape.to_metric.shape[1]
+    at = Place(rng.random((k, d)), np.array([1.0, 0.5, 0.0]), 0.0)
+    sizes = set()
+    for _ in range(200):
+        centers = disturb(rng, landscape, at)
+        assert centers.shape[1] == d
+        assert ((centers >= 0) & (centers <= 1)).all()
+        sizes.add(len(centers) - k)
+    assert min(sizes) >= 0
+    assert max(sizes) > 0
+
+
+def test_neighbours_are_near_in_the_metric_of_the_place(landscape, rng):
+    d = landscape.to_metric.shape[1]
+    at = Place(rng.random((6, d)), np.array([0.0, 2.0, 0.0]), 0.0)
+    point = rng.random(d)
+    assert (neighbours(landscape, at, point) == np.argsort(np.abs(at.centers[:, 1] - point[1]))).all()
+
+
+def test_the_metric_is_shaken_within_its_bounds(rng):
+    before = np.array([0.01, 0.0, 100.0, 1.0])
+    switched = 0
+    for _ in range(300):
+        after = shake_metric(rng, before)
+        assert (after[[0, 2, 3]] >= 0.01).all()
+        assert (after <= 100.0).all()
+        switched += after[1] > 0
+    assert 100 < switched < 200
+
+
+def test_a_hop_ends_in_a_local_optimum_of_the_same_landscape(landscape, rng):
+    at = landscape.prune(landscape.place(rng.random((6, landscape.to_metric.shape[1])), np.full(3, 0.6)))
+    for _ in range(10):
+        found = hop(rng, landscape, at, lambda: True)
+        assert len(found.centers) <= landscape.k_max
+        assert found.log_posterior == pytest.approx(landscape.value(found.centers, found.relevance))
+        assert found.log_posterior <= landscape.ascend(found, 50).log_posterior < found.log_posterior + 5
+
+
+def test_hops_find_what_descents_do_not(landscape):
+    """Descents from one centre end in different optima, hops from there in the same."""
+    rng = np.random.default_rng(3)
+    starts, ends = [], []
+    for _ in range(5):
+        at = landscape.prune(landscape.place(rng.random((1, landscape.to_metric.shape[1])), np.full(3, 0.3)))
+        starts.append(at.log_posterior)
+        for _ in range(60):
+            at = max(at, hop(rng, landscape, at, lambda: True), key=lambda place: place.log_posterior)
+        ends.append(at.log_posterior)
+    assert np.ptp(starts) > 1
+    assert np.ptp(ends) < 1
+    assert max(ends) > max(starts) - 1e-6
+
+
+@pytest.fixture
+def short_rounds(monkeypatch):
+    monkeypatch.setattr(rounds, "ITERATIONS_A_ROUND", 1000)
+    calls = []
+    monkeypatch.setattr(rounds, "hop", lambda *arguments: calls.append(1) or hop(*arguments))
+    return calls
+
+
+def test_hops_are_made_in_longer_rounds_alone(data, short_rounds):
+    AnnealedRegressor(n_chains=2, random_state=0, patience=1).fit(*data)
+    assert not short_rounds, "the default ends with the first round that brought nothing"
+    AnnealedRegressor(n_chains=2, random_state=0, n_iter=5000).fit(*data)
+    AnnealedRegressor(n_chains=2, random_state=0, patience=3, polish=False).fit(*data)
+    assert not short_rounds
+    fits = [AnnealedRegressor(n_chains=2, random_state=0, patience=3, n_jobs=n_jobs).fit(*data) for n_jobs in (1, 2)]
+    assert short_rounds
+    assert fits[0].log_posterior_ == fits[1].log_posterior_
+
+
+def test_a_callback_ends_hops(data, short_rounds):
+    when_asked = []
+
+    def enough(progress):
+        when_asked.append(len(short_rounds))
+        return len(short_rounds) > 3
+
+    with pytest.warns(EarlyEndWarning, match="callback"):
+        AnnealedRegressor(n_chains=1, random_state=0, patience=10**6).fit(*data, callback=enough)
+    assert len(short_rounds) == when_asked[-1]
+
+
+@pytest.mark.parametrize("options", [{}, {"metric": "mahalanobis"}, {"metric": "euclidean", "widths": "own"}])
+def test_rows_are_found_in_the_unit_cube(data, options):
+    X, y = data
+    design = make(X, y, **options).kinds[0]
+    places, weight = design.places_of_rows(np.random.default_rng(0), 100)
+    np.testing.assert_allclose(design.split(places)[0], design.box.to_unit(X), atol=1e-7)
+    assert (weight == 1).all()
+
+
+def test_outliers_do_not_keep_centres_from_the_others(data, rng):
+    X, y = data
+    X = X.copy()
+    X[:2] = [1000.0, -1000.0, 500.0]
+    design = make(X, y)
+    centers, _ = design.split(starting_centers(rng, design, many=True))
+    inside = (np.abs(design.box.from_unit(centers) - 0.5) < 1.5).all(axis=1)
+    assert inside.mean() > 0.8
+
+
+def test_a_weight_is_so_many_rows(data, rng):
+    X, _ = data
+    weight = rng.integers(1, 4, len(X))
+    again = rng.permutation(np.repeat(X, weight, axis=0))
+    shares = (0.05, 0.5, 0.95)
+    expected = np.quantile(again, shares, axis=0, method="inverted_cdf")
+    assert (weighted_quantiles(X, weight.astype(float), shares) == expected).all()
+
+
+def test_an_input_that_is_nearly_constant_gets_centres_all_over(data, rng):
+    X, y = data
+    X = np.column_stack([X, (np.arange(80) == 7).astype(float)])
+    centers = starting_centers(rng, make(X, y, widths="shared"), many=True)
+    assert np.unique(centers[:, 3]).size > 5
