@@ -183,7 +183,7 @@ def main() -> None:
         if "wide" in options.parts:
             friedman(1000, 30, options.seeds, beside=False)
         if "large" in options.parts:
-            friedman(2000, 10, 1, beside=True)
+            friedman(2000, 10, options.seeds, beside=True)
         if "optimum" in options.parts:
             paper = {**PAPER_OPTIONS, "metric": "euclidean", "criterion": "mdl"}
             ours = {name: paper[name] for name in ("basis", "metric", "criterion", "center_cost")}

@@ -127,6 +127,14 @@ def test_equal_models_make_equal_files(models, name, tmp_path):
     assert _pack(through_file(models[name], tmp_path)) == _pack(models[name])
 
 
+def test_networks_of_one_function_make_equal_files(tmp_path):
+    """Their arrays of one row and one column lie both ways in memory."""
+    X = np.linspace(0, 1, 40)[:, None]
+    model = saltus.AnnealedRegressor(n_iter=200, k_max=1, n_chains=1, random_state=0).fit(X, np.exp(-10 * X[:, 0] ** 2))
+    assert model.n_bases_ == 1
+    assert _pack(through_file(model, tmp_path)) == _pack(model)
+
+
 @every_model
 @pytest.mark.parametrize("way", ["pickle", "joblib", "deepcopy"])
 def test_other_ways_to_copy_a_model_work(models, name, way, tmp_path):

@@ -93,7 +93,7 @@ def read(kind: str, path: str | os.PathLike[str], build: Callable[[Decoder, Mapp
 
 def _order(array: NDArray[Any]) -> Any:
     """Say which way an array lies in memory: the last bits of a product may depend on it."""
-    return "F" if array.ndim > 1 and array.strides[0] < array.strides[-1] else "C"
+    return "C" if array.flags.c_contiguous or array.strides[0] >= array.strides[-1] else "F"
 
 
 def _on_disk(name: str) -> "np.dtype[Any]":
