@@ -76,7 +76,8 @@ class AnnealedRegressor(NetworkRegressor):
         more than half of the chains agree on the best value to within 1, or rounds bring no improvement; rounds that
         bring none are followed by longer ones.
     patience : int, default=1
-        With "auto", how many rounds without an improvement of 1 end the fit.
+        With "auto", how many rounds without an improvement of 1 end the fit. Each is twice as long as the one before,
+        and goes on with hops from one local optimum to the next.
     max_time : float or None, default=None
         Seconds after which the fit ends with the best model so far.
     n_chains : int, default=4
