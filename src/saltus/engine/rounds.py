@@ -280,7 +280,7 @@ class Round:
         if self.landscape is None or not self.optima or n_hops < 1:
             return
         start = max(self.optima, key=lambda optimum: optimum.log_posterior)
-        at = best = self.landscape.place(start.places, start.relevance)
+        first = at = best = self.landscape.place(start.places, start.relevance)
         cost = cost_of_a_basis(self.design, start.n_bases, start.relevance)
         for heat in cost * np.geomspace(*HEAT, n_hops):
             found = hop(self.rng, self.landscape, at, self.crew.go_on)
@@ -290,7 +290,7 @@ class Round:
             yield self.done
             if not self.crew.go_on():
                 break
-        if best.log_posterior > start.log_posterior - self.design.log_posterior_shift + ROUNDING_ERROR:
+        if best.log_posterior > first.log_posterior + ROUNDING_ERROR:
             self._enter(best)
 
     def _enter(self, place: Place) -> None:
