@@ -227,7 +227,10 @@ def test_ctrl_c_leaves_rounds_alone_that_have_not_begun(data, hears_ctrl_c, monk
     assert begun[-1] == 0
     assert chains[0].n_iter > 20_000
     assert [chain.n_iter for chain in chains[1:]] == [20_000] * 2
-    assert len(chains[0].local_optima) == 3  # two of the first round; of the second, which is not polished, its best
+    # One or two of the first round; of the second, which is not polished, the best so far.
+    *first, last = chains[0].local_optima
+    assert 1 <= len(first) <= 2
+    assert last.log_posterior == chains[0].best.log_posterior
 
 
 # --- Callbacks
