@@ -77,7 +77,7 @@ def friedman(n_rows, n_features, seeds, *, beside: bool) -> None:
 
 def new_columns(landscape: Landscape, centers, relevance):
     """Evaluate basis functions less what the linear term explains of them, (N, k), and their lengths before (k,)."""
-    at_once = len(landscape.penalty) - 1
+    at_once = landscape.k_max
     works = [landscape.look(centers[i : i + at_once], relevance)[1] for i in range(0, len(centers), at_once)]
     Q, Phi = from_tiles(landscape.Q_fixed), np.hstack([from_tiles(work.Phi) for work in works])
     return Phi - Q @ (Q.T @ Phi), np.sqrt(np.concatenate([work.lengths for work in works]))
@@ -94,7 +94,7 @@ def greedy(landscape: Landscape, rng, seconds: float) -> float:
         E = from_tiles(landscape.E_fixed).copy()
         chosen: list[int] = []
         value, n_stale, top = landscape.value(candidates[:0], relevance), 0, (-np.inf, 0)
-        while n_stale < 3 and len(chosen) < len(landscape.penalty) - 1:
+        while n_stale < 3 and len(chosen) < landscape.k_max:
             squared = np.einsum("nk,nk->k", Phi, Phi)
             usable = squared > (3e-5 * lengths) ** 2
             gain = np.where(usable[:, None], (Phi.T @ E) ** 2 / np.where(usable, squared, 1.0)[:, None], 0.0)

@@ -17,8 +17,8 @@ from saltus._typing import Floats
 UNAFFORDABLE = 1e8
 
 # What a width counts for. By 1, networks with widths of their own win too often: errors on MacKay's robot arm data,
-# medians of 10 seeds, are A .00569, B .00492; by 2, .00564 and .00490. Over the noisy tasks of benchmarks/compare,
-# errors are 1.05 and 1.06 of a Gaussian process's.
+# medians of 10 seeds, were A .00569, B .00492; by 2, .00564 and .00490. Over the noisy tasks of benchmarks/compare,
+# errors were 1.05 and 1.06 of a Gaussian process's.
 WIDTH_COST = 2
 
 

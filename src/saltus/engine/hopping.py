@@ -12,7 +12,7 @@ from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
 
 # A hop is taken if it loses no more than an exponential variable times what a basis function costs, times a heat that
 # falls from the first to the second in the course of a round. Robot arm data, cubic basis, MDL, hops alone for 10 CPU
-# seconds at one heat: log pi is 71.2 at .15, 72.6 at .3, 71.4 at .5 in the mean over 10 seeds.
+# seconds at one heat, in a prototype: log pi is 71.2 at .15, 72.6 at .3, 71.4 at .5 in the mean over 10 seeds.
 HEAT = (0.4, 0.1)
 # A descent of a hop, which need not be as thorough as that from a random start.
 BRIEFLY = Pains(first=40, between=40, last=100, most_stale=1)

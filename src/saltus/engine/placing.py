@@ -5,6 +5,7 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.criteria import UNAFFORDABLE
 from saltus.engine.chain import Record, State, count_active, log_density
+from saltus.engine.descent import MOST_ROWS
 from saltus.engine.design import Design
 from saltus.engine.factor import independent_columns, refactor
 from saltus.engine.network import Network, network_from_factor
@@ -17,7 +18,6 @@ MOST_STARTING_CENTERS = 20
 # quantiles, widened on each side by this share; half of them on the nearest row. Anywhere in the box of all rows will
 # not do, as a few outliers leave it empty but for a corner. Friedman 1, 3 of 500 rows scattered 20 times as wide as the
 # others, mean error to the truth over seeds 20-24: AnnealedRegressor 1.29 then, 0.27 so; BayesianRegressor 1.02, 0.42.
-MOST_ROWS_LOOKED_AT = 20_000
 OUTLYING, MARGIN = 0.05, 0.5
 
 
@@ -74,7 +74,7 @@ def starting_centers(rng: np.random.Generator, design: Design, *, many: bool) ->
     most = min(design.k_max, MOST_STARTING_CENTERS)
     if not many:
         return rng.random((int(rng.integers(0, most, endpoint=True)), design.target.to_metric.shape[1]))
-    places, weight = design.places_of_rows(rng, MOST_ROWS_LOOKED_AT)
+    places, weight = design.places_of_rows(rng, MOST_ROWS)
     lower, upper = weighted_quantiles(places, weight, (OUTLYING, 1 - OUTLYING))
     reach = np.where(upper > lower, MARGIN * (upper - lower), 1.0)  # the whole box where nearly all rows are the same
     lower, upper = np.maximum(lower - reach, 0.0), np.minimum(upper + reach, 1.0)
