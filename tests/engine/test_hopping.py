@@ -1,14 +1,21 @@
 """Hops go from optimum to optimum, and are made where the search has time; descents start where rows are."""
 
+import pickle
+from itertools import pairwise
+from time import sleep
+
 import numpy as np
 import pytest
 
 import saltus.engine.rounds as rounds
 from saltus import AnnealedRegressor, EarlyEndWarning
+from saltus.engine.crew import Crew
 from saltus.engine.descent import Landscape, Place
 from saltus.engine.hopping import hop, neighbours, replace, shake, shake_metric
 from saltus.engine.placing import starting_centers, weighted_quantiles
 from saltus.regressors.base import check_data
+
+COST = 6.0  # about what a basis function costs here
 
 
 def make(X, y, **options):
@@ -63,7 +70,7 @@ def test_the_metric_is_shaken_within_its_bounds(rng):
 def test_a_hop_ends_in_a_local_optimum_of_the_same_landscape(landscape, rng):
     at = landscape.prune(landscape.place(rng.random((6, landscape.to_metric.shape[1])), np.full(3, 0.6)))
     for _ in range(10):
-        found = hop(rng, landscape, at, lambda: True)
+        found = hop(rng, landscape, at, np.inf, lambda: True)
         assert len(found.centers) <= landscape.k_max
         assert found.log_posterior == pytest.approx(landscape.value(found.centers, found.relevance))
         assert found.log_posterior <= landscape.ascend(found, 50).log_posterior < found.log_posterior + 5
@@ -77,7 +84,7 @@ def test_hops_find_what_descents_do_not(landscape):
         at = landscape.prune(landscape.place(rng.random((1, landscape.to_metric.shape[1])), np.full(3, 0.3)))
         starts.append(at.log_posterior)
         for _ in range(60):
-            at = max(at, hop(rng, landscape, at, lambda: True), key=lambda place: place.log_posterior)
+            at = max(at, hop(rng, landscape, at, COST, lambda: True), key=lambda place: place.log_posterior)
         ends.append(at.log_posterior)
     assert np.ptp(starts) > 1
     assert np.ptp(ends) < 1
@@ -113,6 +120,47 @@ def test_a_callback_ends_hops(data, short_rounds):
     with pytest.warns(EarlyEndWarning, match="callback"):
         AnnealedRegressor(n_chains=1, random_state=0, patience=10**6).fit(*data, callback=enough)
     assert len(short_rounds) == when_asked[-1]
+
+
+def test_time_alone_ends_a_fit(data, monkeypatch):
+    """One round is annealed, and hops go on from where they were, from turn to turn, until time is over."""
+    monkeypatch.setattr(rounds, "ITERATIONS_A_ROUND", 1000)
+    log = []
+
+    def noted(rng, landscape, at, cost, go_on):
+        log.append((at, hop(rng, landscape, at, cost, go_on), landscape))
+        return log[-1][1]
+
+    monkeypatch.setattr(rounds, "hop", noted)
+    model = AnnealedRegressor(n_chains=1, widths="shared", random_state=0, patience=None, max_time=2.0).fit(*data)
+    assert model.result_.status.startswith("Stopped by max_time after 2 s")
+    assert model.n_iter_ == 1000
+    assert len({id(landscape) for _, _, landscape in log}) > 3, "turns"
+    for (at, found, _), (then, _, _) in pairwise(log):
+        assert any(np.array_equal(then.centers, place.centers) for place in (at, found))
+    taken = np.mean([then[0].centers is not at.centers for (at, _, _), then in pairwise(log)])
+    assert 0 < taken < 1
+    best = max(found.log_posterior for _, found, _ in log)
+    assert model.log_posterior_ >= best + make(*data, widths="shared").log_posterior_shift - 1e-6
+
+
+def test_without_patience_or_time_there_is_no_end(data):
+    with pytest.raises(ValueError, match="goes on until max_time, which is None"):
+        AnnealedRegressor(patience=None).fit(*data)
+    AnnealedRegressor(patience=None, n_iter=100, n_chains=1).fit(*data)
+    annealed = AnnealedRegressor(patience=None, max_time=0.5, polish=False, n_chains=1, widths="shared").fit(*data)
+    assert annealed.n_iter_ > 20_000, "without descents there are no hops"
+
+
+def test_the_share_of_time_that_is_over():
+    assert Crew().share_of_time == 0.0
+    crew = Crew(max_seconds=0.2)
+    first = crew.share_of_time
+    sleep(0.02)
+    assert 0.0 <= first < crew.share_of_time
+    assert pickle.loads(pickle.dumps(crew)).share_of_time > first
+    sleep(0.2)
+    assert crew.share_of_time == 1.0
 
 
 @pytest.mark.parametrize("options", [{}, {"metric": "mahalanobis"}, {"metric": "euclidean", "widths": "own"}])

@@ -88,7 +88,7 @@ def _restart_if_behind(chain: Chain, best: BestState, design: Design) -> Chain:
     kind = design.kinds[chain.kind]
     if state.log_posterior > best.log_posterior - BEHIND * cost_of_a_basis(kind, state.n_bases, state.relevance):
         return chain
-    return replace(chain, centers=None, relevance=None, kind=design.kind_of(best.places))
+    return replace(chain, centers=None, relevance=None, standing=None, kind=design.kind_of(best.places))
 
 
 def _remedy(settings: Settings, crew: Crew) -> str:
@@ -108,6 +108,8 @@ def _why_stop(values: Floats, history: list[float], settings: Settings, crew: Cr
         return f"Stopped by max_time after {settings.max_seconds:g} s"
     if settings.n_iter is not None:
         return "Finished"
+    if settings.patience is None:
+        return ""
     n_agree = int((values >= values.max() - AGREEMENT).sum())
     if len(history) > settings.patience and n_agree > len(values) / 2 and len(values) > 1:
         return f"Stopped when {n_agree} chains agreed"

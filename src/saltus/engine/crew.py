@@ -24,6 +24,7 @@ class Crew:
 
     def __init__(self, max_seconds: float | None = None) -> None:
         self._process = os.getpid()
+        self._max_seconds = max_seconds
         self._deadline = None if max_seconds is None else monotonic() + max_seconds
         self.stopped_by = ""  # why chains were asked to stop before their time, in words
         self._dismissed = False
@@ -33,7 +34,7 @@ class Crew:
         self._changed = Condition()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_process": self._process, "_deadline": self._deadline}
+        return {"_process": self._process, "_deadline": self._deadline, "_max_seconds": self._max_seconds}
 
     @property
     def is_here(self) -> bool:
@@ -44,6 +45,13 @@ class Crew:
     def is_late(self) -> bool:
         """Whether the time that was given is over."""
         return self._deadline is not None and monotonic() >= self._deadline
+
+    @property
+    def share_of_time(self) -> float:
+        """How much of the time that was given is over, between 0 and 1; 0 where none was given."""
+        if self._deadline is None or self._max_seconds is None:
+            return 0.0
+        return min(max(1.0 - (self._deadline - monotonic()) / self._max_seconds, 0.0), 1.0)
 
     @property
     def should_stop(self) -> bool:

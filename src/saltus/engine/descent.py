@@ -15,7 +15,8 @@ from saltus._typing import Floats
 from saltus.bases import Basis
 from saltus.engine.design import ROUNDING, Design, rounded
 from saltus.engine.factor import to_tiles
-from saltus.engine.gradient import DEPENDENT, SHORTEST, Surface, Work, make_work
+from saltus.engine.gauss_newton import climb_damped, looks_a_step, make_curvature
+from saltus.engine.gradient import DEPENDENT, SHORTEST, Surface, Work, flops_a_look, make_work
 from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
 from saltus.engine.quasi_newton import Search, climb, start_search
 
@@ -38,6 +39,7 @@ class Pains(NamedTuple):
     between: int
     last: int
     most_stale: int
+    damped: bool = False  # by Gauss-Newton steps
 
 
 # Quartiles of log pi over 40 random starts of 20 centres, and milliseconds, with 25 and 40 between eliminations:
@@ -60,11 +62,11 @@ def from_tiles(tiles: Floats) -> Floats:
     return tiles.transpose(0, 2, 1).reshape(-1, tiles.shape[1])
 
 
-def looks_a_call(surface: Surface, k: int) -> int:
+def looks_a_call(surface: Surface, k: int, *, damped: bool = False) -> int:
     """Say how many looks take about FLOPS_A_CALL."""
-    n_tiles, q, length = surface.X.shape
-    m_fixed, c = surface.Q_fixed.shape[1], surface.E_fixed.shape[1]
-    return max(int(FLOPS_A_CALL / (n_tiles * length * k * (4 * (k + m_fixed + c) + 8 * q + 40))), 1)
+    n_tiles, _, length = surface.X.shape
+    flops = n_tiles * length * flops_a_look(surface, k) * (1 + damped * looks_a_step(surface, k))
+    return max(int(FLOPS_A_CALL / flops), 1)
 
 
 @dataclass(frozen=True)
@@ -168,8 +170,11 @@ class Landscape:
         """Evaluate log pi at a place and keep it."""
         return Place(centers, relevance, self.value(centers, relevance))
 
-    def ascend(self, start: Place, n_looks: int, go_on: GoOn = lambda: True) -> Place:
-        """Take quasi-Newton steps (L-BFGS) on places and on relevances that are not 0; never end in a worse place."""
+    def ascend(self, start: Place, n_looks: int, go_on: GoOn = lambda: True, *, damped: bool = False) -> Place:
+        """Take steps on places and on relevances that are not 0; never end in a worse place.
+
+        They are quasi-Newton's (L-BFGS) or, where `damped`, Gauss-Newton's.
+        """
         k = len(start.centers)
         on = np.flatnonzero(start.relevance > 0)
         # Coordinates of centres along inputs that are switched off do not matter.
@@ -191,9 +196,16 @@ class Landscape:
             high = np.append(high, np.full(on.size, np.log(LARGEST_RELEVANCE)))
         search = start_search(low, high, x)
         work = make_work(surface, start.relevance[on], k)
-        a_call = looks_a_call(surface, k)
-        while n_looks > 0 and go_on() and climb(surface, work, search, min(a_call, n_looks)):
-            n_looks -= a_call
+        curvature = make_curvature(surface, k) if damped else None
+        a_call = looks_a_call(surface, k, damped=damped)
+        is_under_way = True
+        while is_under_way and n_looks > 0 and go_on():
+            n_next = min(a_call, n_looks)
+            n_looks -= n_next
+            if curvature is None:
+                is_under_way = climb(surface, work, search, n_next)
+            else:
+                is_under_way = climb_damped(surface, work, curvature, search, n_next)
         if not search.value[0] > start.log_posterior:
             return start
         centers, relevance = start.centers.copy(), start.relevance.copy()
@@ -241,19 +253,30 @@ class Landscape:
         kept = order[:n_most][(new > 2 * (DEPENDENT * np.sqrt(lengths) + SHORTEST)) & (lengths >= self.faintest)]
         return self.place(centers[np.sort(kept)], relevance)
 
-    def prune(self, start: Place, go_on: GoOn = lambda: True, pains: Pains = THOROUGHLY) -> Place:
+    def prune(
+        self,
+        start: Place,
+        go_on: GoOn = lambda: True,
+        pains: Pains = THOROUGHLY,
+        hopeless: tuple[float, float] = (-np.inf, -np.inf),
+    ) -> Place:
         """Ascend, then eliminate centres and inputs one by one, ascending after each, past the best place and back.
 
-        No further than `go_on` allows.
+        No further than `go_on` allows, nor from a place as low as the first of `hopeless` before anything is
+        eliminated, as the second before the last ascent.
         """
-        at = self.ascend(self.independent(start.centers, start.relevance), pains.first, go_on)
+        at = self.ascend(self.independent(start.centers, start.relevance), pains.first, go_on, damped=pains.damped)
         best, n_stale = at, 0
+        if at.log_posterior <= hopeless[0]:
+            return at
         while n_stale < pains.most_stale and go_on():
             candidates = self.eliminations(at)
             if not candidates:
                 break
             next_best = max(candidates, key=lambda place: place.log_posterior)
-            at = self.ascend(next_best, pains.between, go_on)
+            at = self.ascend(next_best, pains.between, go_on, damped=pains.damped)
             n_stale = 0 if at.log_posterior > best.log_posterior else n_stale + 1
             best = max(best, at, key=lambda place: place.log_posterior)
-        return self.ascend(best, pains.last, go_on)
+        if best.log_posterior <= hopeless[1]:
+            return best
+        return self.ascend(best, pains.last, go_on, damped=pains.damped)

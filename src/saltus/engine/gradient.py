@@ -98,6 +98,12 @@ def make_work(surface: Surface, relevance: Floats, k: int) -> Work:
     )
 
 
+def flops_a_look(surface: Surface, k: int) -> int:
+    """Count the floating-point operations of a look at k centres, for a row."""
+    q, m_fixed, c = surface.X.shape[1], surface.Q_fixed.shape[1], surface.E_fixed.shape[1]
+    return k * (4 * (k + m_fixed + c) + 8 * q + 40)
+
+
 @glue
 def unpack(surface: Surface, x: Floats, work: Work) -> None:
     """Find the centres and the relevances of a point."""

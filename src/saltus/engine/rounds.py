@@ -65,6 +65,8 @@ ITERATIONS_A_ROUND, MOST_ITERATIONS_A_ROUND = 20_000, 320_000
 IMPROVEMENT = 1.0
 # Rounds that are longer than the first go on with hops, one for so many iterations more.
 ITERATIONS_A_HOP = 1000
+# Where time alone ends a fit, a chain hops for this share of it before it is another's turn.
+SHARE_A_TURN = 1 / 64
 
 # Values of log pi nearer than this are the same.
 ROUNDING_ERROR = 1e-6
@@ -74,19 +76,21 @@ ROUNDING_ERROR = 1e-6
 class Settings:
     """How chains run."""
 
-    n_iter: int | None  # None: in rounds, until chains agree or `patience` rounds brought nothing
+    n_iter: int | None  # None: in rounds, until chains agree or `patience` rounds brought nothing, or time is over
     schedule: Schedule | None  # None: by the cost of a basis function
     tuning: Tuning
     start: Floats | None  # (k, inputs that vary) in the unit cube, or None for a random start
     descend: bool  # whether to go downhill from the start, and eliminate what is not needed
     polish: bool  # whether to do so at the end of a round
-    patience: int = 1
+    patience: int | None = 1  # None: no end but that of the time
     max_seconds: float | None = None
 
     def iterations_of_round(self, history: Sequence[float]) -> int:
         """Choose how long the next round is, given the best value after each of those before."""
         if self.n_iter is not None:
             return self.n_iter
+        if self.patience is None and self.polish and history:
+            return 0  # hops alone
         n_stale = 0
         for before, after in zip(history[-2::-1], history[:0:-1], strict=True):
             if after >= before + IMPROVEMENT:
@@ -106,6 +110,7 @@ class Chain:
     kind: int = 0  # which of the kinds of design
     halfway: Halfway | None = None
     is_done: bool = False  # with the present round
+    standing: Place | None = None  # where hops go on from; a chain that is resumed begins them at its best
 
     def saved(self, *, is_done: bool = False) -> SavedChain:
         """Copy what is needed to go on."""
@@ -133,9 +138,10 @@ class Round:
         self.rng = chain.rng
         self.n_before = 0 if chain.result is None else chain.result.n_iter
         self.stride = -(-n_iter // LONGEST_TRACE) if settings.n_iter is not None else TRACE_STRIDE
-        self.halts = _snapshot_iterations(n_iter, many=settings.n_iter is not None)
+        self.halts = _snapshot_iterations(n_iter, many=settings.n_iter is not None) if n_iter > 0 else frozenset()
         self.landscape = Landscape.of(design, self.rng) if settings.descend or settings.polish else None
         self.optima: list[BestState] = []
+        self.standing = chain.standing
         self.leave_if_not_needed()
         self.state = start_state(design.target, design.fixed.Q, design.Y)
         self.leave_if_not_needed()
@@ -258,7 +264,7 @@ class Round:
     def polish(self) -> None:
         """Go downhill from the best state and from the last; enter what is found into the record."""
         state, record, settings = self.state, self.record, self.settings
-        if self.landscape is None or not settings.polish:
+        if self.landscape is None or not settings.polish or self.n_iter == 0:
             return
         places = []
         if record.best_log_posterior[0] > self.started_at + ROUNDING_ERROR or not settings.descend:
@@ -275,23 +281,47 @@ class Round:
             self._enter(found)
 
     def hop(self) -> Iterator[int]:
-        """Go on from the better of the optima that were found, from one to another; yield after each hop."""
-        n_hops = 0 if self.settings.n_iter is not None else (self.n_iter - ITERATIONS_A_ROUND) // ITERATIONS_A_HOP
-        if self.landscape is None or not self.optima or n_hops < 1:
+        """Go from one local optimum to the next; yield after each hop."""
+        start = self._start_of_hops()
+        if self.landscape is None or start is None:
             return
-        start = max(self.optima, key=lambda optimum: optimum.log_posterior)
-        first = at = best = self.landscape.place(start.places, start.relevance)
-        cost = cost_of_a_basis(self.design, start.n_bases, start.relevance)
-        for heat in cost * np.geomspace(*HEAT, n_hops):
-            found = hop(self.rng, self.landscape, at, self.crew.go_on)
-            if found.log_posterior > at.log_posterior - heat * self.rng.standard_exponential():
+        at = best = self.landscape.place(*start)
+        record = self.record
+        best_so_far = self.landscape.value(record.best_centers[: record.best_k[0]], record.best_relevance)
+        cost = cost_of_a_basis(self.design, len(at.centers), at.relevance)
+        for heat in self._heats():
+            found = hop(self.rng, self.landscape, at, cost, self.crew.go_on)
+            if found.log_posterior > at.log_posterior - heat * cost * self.rng.standard_exponential():
                 at = found
             best = max(best, at, key=lambda place: place.log_posterior)
             yield self.done
             if not self.crew.go_on():
                 break
-        if best.log_posterior > first.log_posterior + ROUNDING_ERROR:
+        self.standing = at
+        if best.log_posterior > best_so_far + ROUNDING_ERROR:
             self._enter(best)
+
+    def _start_of_hops(self) -> tuple[Floats, Floats] | None:
+        """Find the centres and relevances that hops start from."""
+        if self.n_iter == 0:
+            # Where they ended in the last turn of this chain, or where it stands.
+            if self.standing is not None:
+                return self.standing.centers, self.standing.relevance
+            return self.state.centers[: self.state.k[0]].copy(), self.state.relevance.copy()
+        if not self.optima:
+            return None
+        start = max(self.optima, key=lambda optimum: optimum.log_posterior)
+        return start.places, start.relevance
+
+    def _heats(self) -> Iterator[float]:
+        """Say how hot each hop is: less and less in the course of the round, or of the time that was given."""
+        hottest, coldest = HEAT
+        if self.n_iter == 0:
+            until = self.crew.share_of_time + SHARE_A_TURN
+            while (share := self.crew.share_of_time) < until:
+                yield hottest * (coldest / hottest) ** share
+        elif self.settings.n_iter is None:
+            yield from np.geomspace(hottest, coldest, max((self.n_iter - ITERATIONS_A_ROUND) // ITERATIONS_A_HOP, 0))
 
     def _enter(self, place: Place) -> None:
         """Make a local optimum the state, and enter it into the record."""
@@ -302,6 +332,9 @@ class Round:
 
     def end(self) -> Chain:
         """Return the chain as it stands after the round."""
+        return replace(self._end(), standing=self.standing)
+
+    def _end(self) -> Chain:
         state, record, before, optima = self.state, self.record, self.chain.result, self.optima
         if self.crew.should_stop and before is not None and self._best <= before.best.log_posterior:
             return replace(self.chain, result=join_rounds(before, self._result(before.best, optima)))

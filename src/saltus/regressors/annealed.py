@@ -75,9 +75,10 @@ class AnnealedRegressor(NetworkRegressor):
         Iterations of each chain. "auto": in rounds of 20 000, each annealed from the best state of its chain, until
         more than half of the chains agree on the best value to within 1, or rounds bring no improvement; rounds that
         bring none are followed by longer ones.
-    patience : int, default=1
+    patience : int or None, default=1
         With "auto", how many rounds without an improvement of 1 end the fit. Each is twice as long as the one before,
-        and goes on with hops from one local optimum to the next.
+        and goes on with hops from one local optimum to the next. None: no number of rounds does, only `max_time`, and
+        all of it but the first round is spent on hops. This finds the best optima.
     max_time : float or None, default=None
         Seconds after which the fit ends with the best model so far.
     n_chains : int, default=4
@@ -168,7 +169,7 @@ class AnnealedRegressor(NetworkRegressor):
         "criterion": [StrOptions(set(CRITERIA)), Interval(Real, 0, None, closed="left")],
         "center_cost": [StrOptions({"paper", "full"})],
         "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "schedule": [StrOptions({"auto", *SCHEDULES}), HasMethods(["temperature"])],
         "init": [StrOptions({"descent", "random", "empty"}), "array-like"],
@@ -187,7 +188,7 @@ class AnnealedRegressor(NetworkRegressor):
         center_cost: str = "full",
         k_max: int | None = None,
         n_iter: int | str = "auto",
-        patience: int = 1,
+        patience: int | None = 1,
         max_time: float | None = None,
         n_chains: int = 4,
         combine: str = "average",
@@ -335,8 +336,14 @@ class AnnealedRegressor(NetworkRegressor):
         return table(self.criterion, counts, k_max, full_cost=self.center_cost == "full")
 
     def _settings(self, design: Design) -> Settings:
+        n_iter = None if isinstance(self.n_iter, str) else int(self.n_iter)
+        if n_iter is None and self.patience is None and self.max_time is None:
+            raise ValueError(
+                "With patience=None, a fit goes on until max_time, which is None. Give it in seconds, or give patience "
+                "as a number of rounds."
+            )
         return Settings(
-            n_iter=None if isinstance(self.n_iter, str) else int(self.n_iter),
+            n_iter=n_iter,
             schedule=None
             if isinstance(self.schedule, str) and self.schedule == "auto"
             else resolve_schedule(self.schedule),
@@ -349,7 +356,7 @@ class AnnealedRegressor(NetworkRegressor):
             start=self._starting_centers(design),
             descend=isinstance(self.init, str) and self.init == "descent",
             polish=bool(self.polish),
-            patience=int(self.patience),
+            patience=None if self.patience is None else int(self.patience),
             max_seconds=None if self.max_time is None else float(self.max_time),
         )
 
