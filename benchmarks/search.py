@@ -143,7 +143,7 @@ def optimum(name, X, Y, options, seeds, budgets) -> None:
         design = model._make_design(check_data(model, X, Y, None))
         shift, landscape = design.log_posterior_shift, Landscape.of(design)
         for budget in budgets:
-            model.set_params(max_time=budget, n_iter="auto", patience=10**6).fit(X, Y)
+            model.set_params(max_time=budget, n_iter="auto", patience=None).fit(X, Y)
             values = found.setdefault("ours", {}).setdefault(budget, [])
             values.append(model.log_posterior_)
             rng = np.random.default_rng(seed)

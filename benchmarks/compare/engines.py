@@ -120,7 +120,7 @@ def our_search(target: Target, seed: int) -> Curve:
         "center_cost": "paper",
         "metric": "euclidean",
         "criterion": "mdl",
-        "patience": 10**6,
+        "patience": None,
     }
     curve: Curve = []
     for share in (1 / 16, 1 / 4, 1):

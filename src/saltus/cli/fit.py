@@ -96,7 +96,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--time", type=seconds, metavar="SECONDS", help="search for about so long, or less")
     group.add_argument("--seed", type=seed, default=0, metavar="N", help="of all that is random (default: %(default)s)")
     group.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="chains at once (default: one a processor)")
-    group.add_argument("--chains", type=positive, metavar="N", help="how many (default: 4)")
+    group.add_argument("--chains", type=positive, metavar="N", help="how many (default: 4, or up to 8 on few rows)")
     group.add_argument(
         "--iterations",
         type=positive,

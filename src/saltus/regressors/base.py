@@ -75,7 +75,6 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
     metric: str | ArrayLike
     widths: str
     k_max: int | None
-    n_chains: int
     box_margin: float
     init: str | ArrayLike
     n_features_in_: int
@@ -334,6 +333,7 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
         checkpoint: str | os.PathLike[str] | None,
         checkpoint_every: float,
         resume: str | os.PathLike[str] | None,
+        n_chains: int,
     ) -> tuple[Logbook | None, Checkpoint | None]:
         """Open the checkpoints that `fit` was asked to write and to go on from."""
         if checkpoint is None and resume is None:
@@ -345,7 +345,7 @@ class NetworkRegressor(CallbackSupportMixin, MultiOutputMixin, RegressorMixin, B
         from saltus.checkpoints import read_checkpoint, write_checkpoint
 
         mark = fingerprint(design, f"{saltus.__version__} {type(self).__name__} {options}")
-        resumed = None if resume is None else read_checkpoint(resume, design, mark, self.n_chains)
+        resumed = None if resume is None else read_checkpoint(resume, design, mark, n_chains)
         if checkpoint is None:
             return None, resumed
         return Logbook(lambda state: write_checkpoint(checkpoint, state), mark, float(checkpoint_every)), resumed

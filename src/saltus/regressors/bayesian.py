@@ -226,7 +226,8 @@ class BayesianRegressor(NetworkRegressor):
             chains are in; pressed twice, it raises.
         """
         n_warmup = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
-        tasks = FitTasks(self, X, y, self.n_chains, n_warmup + self.n_iter)
+        tasks = FitTasks(self, X, y, n_warmup + self.n_iter)
+        tasks.expect(self.n_chains)
         callbacks: list[Callback] = [tasks] if callback is None else [callback, tasks]
         with self._as_it_was_if_it_fails(), single_threaded_blas():
             data = check_data(self, X, y, sample_weight)
@@ -234,7 +235,7 @@ class BayesianRegressor(NetworkRegressor):
             settings = self._settings(design)
             start = None if settings.start is None else settings.start.tolist()
             options = f"{replace(settings, start=None)} {start}"
-            logbook, resumed = self._logbook(design, options, checkpoint, checkpoint_every, resume)
+            logbook, resumed = self._logbook(design, options, checkpoint, checkpoint_every, resume, self.n_chains)
             n_total = settings.n_warmup + settings.n_draws * settings.steps_between_draws
             seeds = seed_sequence(self.random_state).spawn(self.n_chains)
             with Reporter(self.n_chains, n_total, callbacks=callbacks, verbose=bool(self.verbose)) as reporter:

@@ -35,13 +35,13 @@ class FitTasks:
     callback that returns something true at the end of a task stops the fit.
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, n_chains: int, n_iter: int | None) -> None:
+    def __init__(self, estimator: Any, X: Any, y: Any, n_iter: int | None) -> None:
         self._context: Any = None
         if not getattr(estimator, "_skl_callbacks", ()):
             return
         self._estimator, self._data = estimator, {"X": X, "y": y}
-        self._total = None if n_iter is None else n_chains * n_iter
-        self._done = [0] * n_chains
+        self._n_iter = n_iter
+        self._done: list[int] = []
         self._n_told = 0
         self._context = estimator._init_callback_context(max_subtasks=None if n_iter is None else N_TASKS)
         self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
@@ -51,13 +51,18 @@ class FitTasks:
         if self._context is None:
             return False
         self._done[progress.chain] = progress.iteration
-        n_due = self._n_told + 1 if self._total is None else N_TASKS * sum(self._done) // self._total
-        return self._tell(n_due)
+        if self._n_iter is None:
+            return self._tell(self._n_told + 1)
+        return self._tell(N_TASKS * sum(self._done) // (self._n_iter * len(self._done)))
+
+    def expect(self, n_chains: int) -> None:
+        """Say how many chains there will be."""
+        self._done = [0] * n_chains
 
     def close(self) -> None:
         """End the fit, with the tasks that are left."""
         if self._context is not None:
-            if self._total is not None:
+            if self._n_iter is not None:
                 self._tell(N_TASKS)
             self._context.call_on_fit_task_end(estimator=self._estimator, **self._data, reconstruction_attributes={})
 
