@@ -174,7 +174,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     data = generate(0) if options.data is None else read_csv(options.data)
-    AnnealedRegressor(n_iter=10).fit(data.X[:200], data.Y[:200])
+    AnnealedRegressor(patience=None, max_time=1).fit(data.X[:200], data.Y[:200])  # compiles
     with threadpool_limits(1):
         if "arm" in options.parts:
             robot_arm(data.X, data.Y, options.seeds)
