@@ -17,6 +17,7 @@ from saltus.bases import RADIAL_NAMES
 from saltus.cli import COMMANDS, build_parser, fit, main
 from saltus.criteria import CRITERIA
 from saltus.metrics import METRICS
+from saltus.regressors.annealed import FEWEST_CHAINS, MOST_CHAINS
 from tests.commands import QUICK, QUICK_FIT, run, wing, write_rows
 
 
@@ -211,8 +212,8 @@ def test_help_tells_the_defaults_of_the_library(capsys):
     assert annealed.metric == bayesian.metric
     for default in (annealed.basis, annealed.metric, f"{annealed.criterion}; none with --bayes"):
         assert f"(default: {default})" in text
-    assert annealed.n_chains == bayesian.n_chains
-    assert f"(default: {annealed.n_chains})" in text
+    assert bayesian.n_chains == FEWEST_CHAINS
+    assert f"(default: {FEWEST_CHAINS}, or up to {MOST_CHAINS} on few rows)" in text
     assert f"or {bayesian.n_iter} with --bayes)" in text
 
 

@@ -199,6 +199,21 @@ def test_auto_stops_and_says_why():
     assert model.log_posterior_ == max(values)
 
 
+@pytest.mark.parametrize(("n_rows", "expected"), [(20, 8), (250, 8), (400, 5), (501, 4)])
+def test_few_rows_have_more_chains(n_rows, expected):
+    X, Y = make_robot_arm(n_rows, random_state=0)
+    options = {"n_iter": 10, "init": "random", "polish": False, "random_state": 0}
+
+    def count(**more):
+        weight = more.pop("sample_weight", None)
+        return len(AnnealedRegressor(**options, **more).fit(X, Y, sample_weight=weight).result_.chains)
+
+    assert count() == expected
+    assert count(n_chains=3) == 3
+    assert count(patience=None, max_time=10.0) == 4, "they share the time"
+    assert count(sample_weight=np.full(n_rows, 500.0)) == 4, "so many rows"
+
+
 def test_max_time_ends_a_fit_with_a_model():
     X, Y = make_robot_arm(300, random_state=0)
     model = AnnealedRegressor(max_time=0.5, patience=10**6, n_chains=2, random_state=0).fit(X, Y)
