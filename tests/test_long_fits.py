@@ -95,9 +95,9 @@ def say(progress):
     if kind != "descent" and progress.iteration > 1500 and progress.chain not in begun:
         begin(progress.chain)
 
-def ascend_and_say(*arguments):
+def ascend_and_say(*arguments, **options):
     begin("descent") if not begun else None
-    return ascend(*arguments)
+    return ascend(*arguments, **options)
 
 if kind == "descent":
     ascend, Landscape.ascend = Landscape.ascend, ascend_and_say
