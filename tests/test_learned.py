@@ -12,6 +12,7 @@ from saltus import AnnealedRegressor, BayesianRegressor, Geometric
 from saltus.bases import RADIAL_NAMES
 from saltus.datasets import make_robot_arm
 from saltus.engine.rounds import ITERATIONS_A_ROUND
+from saltus.regressors.base import check_data
 from tests.reference import design_matrix, least_squares_rss
 
 QUICK = {"n_iter": 5000, "n_chains": 2, "random_state": 0}
@@ -199,19 +200,20 @@ def test_auto_stops_and_says_why():
     assert model.log_posterior_ == max(values)
 
 
-@pytest.mark.parametrize(("n_rows", "expected"), [(20, 8), (250, 8), (400, 5), (501, 4)])
+@pytest.mark.parametrize(("n_rows", "expected"), [(20, 8), (250, 8), (400, 5), (499, 5), (500, 4)])
 def test_few_rows_have_more_chains(n_rows, expected):
     X, Y = make_robot_arm(n_rows, random_state=0)
-    options = {"n_iter": 10, "init": "random", "polish": False, "random_state": 0}
 
-    def count(**more):
-        weight = more.pop("sample_weight", None)
-        return len(AnnealedRegressor(**options, **more).fit(X, Y, sample_weight=weight).result_.chains)
+    def count(sample_weight=None, **options):
+        model = AnnealedRegressor(**options)
+        return model._count_chains(model._make_design(check_data(model, X, Y, sample_weight)))
 
-    assert count() == expected
+    assert count() == count(n_iter=10, patience=None) == expected
     assert count(n_chains=3) == 3
     assert count(patience=None, max_time=10.0) == 4, "they share the time"
     assert count(sample_weight=np.full(n_rows, 500.0)) == 4, "so many rows"
+    model = AnnealedRegressor(n_iter=10, init="random", polish=False).fit(X, Y)
+    assert len(model.result_.chains) == expected
 
 
 def test_max_time_ends_a_fit_with_a_model():

@@ -8,7 +8,7 @@ import pytest
 from saltus import AnnealedRegressor, Radial
 from saltus.bases import RADIAL_NAMES
 from saltus.engine.descent import Landscape, from_tiles, looks_a_call
-from saltus.engine.gauss_newton import climb_damped, looks_a_step, make_curvature
+from saltus.engine.gauss_newton import GAIN, MOST_REFUSALS, climb_damped, looks_a_step, make_curvature
 from saltus.engine.gradient import make_work
 from saltus.engine.hopping import shake
 from saltus.engine.quasi_newton import start_search
@@ -85,6 +85,29 @@ def test_after_a_shake_they_end_higher_than_quasi_newton_steps(problem):
         ends.append([landscape.ascend(start, 400, damped=damped).log_posterior for damped in (False, True)])
     by_quasi_newton, by_damped = np.median(ends, axis=0)
     assert by_damped > by_quasi_newton + 0.5
+
+
+def test_a_step_that_bounds_turn_around_is_shortened(problem):
+    """Clipped to the box, a Gauss-Newton step may lead downhill: that is no end."""
+    landscape = make(*problem, "gaussian", widths="own")
+    rng = np.random.default_rng(5)
+    n_ends = 0
+    for _ in range(30):
+        centers = np.clip(rng.normal(0.5, 0.6, (5, 4)), 0.0, 1.0)  # many on the walls
+        start = landscape.independent(centers, np.full(3, 0.8))
+        k, n = start.centers.shape[0], start.centers.size
+        surface = landscape.surface(k, start.relevance)
+        low, high = np.append(np.zeros(n), np.full(3, -4.0)), np.append(np.ones(n), np.full(3, 4.0))
+        search = start_search(low, high, np.append(start.centers, np.log(start.relevance)))
+        work, curvature = make_work(surface, start.relevance, k), make_curvature(surface, k)
+        for _ in range(60):
+            before = search.value[0]
+            if not climb_damped(surface, work, curvature, search, 1):
+                gain = search.value[0] - before
+                is_last = 0 < gain <= GAIN * max(abs(search.value[0]), 1.0)
+                n_ends += not is_last and curvature.n_refusals[0] <= MOST_REFUSALS
+                break
+    assert n_ends == 0
 
 
 def test_nowhere_to_go(problem):

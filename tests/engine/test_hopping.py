@@ -144,6 +144,30 @@ def test_time_alone_ends_a_fit(data, monkeypatch):
     assert model.log_posterior_ >= best + make(*data, widths="shared").log_posterior_shift - 1e-6
 
 
+@pytest.mark.parametrize("options", [{"patience": 3}, {"patience": None, "max_time": 0.3}])
+def test_no_centres_no_hops(data, options, monkeypatch):
+    monkeypatch.setattr(rounds, "ITERATIONS_A_ROUND", 200)
+    model = AnnealedRegressor(k_max=0, n_chains=1, random_state=0, **options).fit(*data)
+    assert model.n_bases_ == 0
+
+
+def test_hops_tell_how_they_are_going(data, monkeypatch):
+    """Also with a schedule that knows no rounds without iterations."""
+
+    class Falling:
+        def temperature(self, iteration, n_iter):
+            return 1.0 - 0.9 * (iteration / n_iter)
+
+    monkeypatch.setattr(rounds, "ITERATIONS_A_ROUND", 1000)
+    told = []
+    model = AnnealedRegressor(n_chains=1, random_state=0, schedule=Falling(), patience=None, max_time=1.5)
+    model.fit(*data, callback=told.append)
+    assert [progress.best for progress in told] == sorted(progress.best for progress in told)
+    assert all(0 <= progress.acceptance <= 1 for progress in told)
+    assert len({progress.temperature for progress in told[-5:]}) > 1
+    assert 0 < told[-1].temperature < told[len(told) // 2].temperature
+
+
 def test_without_patience_or_time_there_is_no_end(data):
     with pytest.raises(ValueError, match="goes on until max_time, which is None"):
         AnnealedRegressor(patience=None).fit(*data)

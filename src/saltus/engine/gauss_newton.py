@@ -219,19 +219,21 @@ def damp(curvature: Curvature) -> bool:
 
 @kernel
 def set_out_damped(search: Search, curvature: Curvature) -> bool:
-    """Choose where to look next; False where there is nowhere to go."""
-    while True:
-        if not hold(search) > FLAT * FLAT:
-            return False
+    """Choose where to look next; False where there is nowhere to go.
+
+    Back on the bounds, a step need not be uphill; one that is short enough is.
+    """
+    while hold(search) > FLAT * FLAT:
         if solve_damped(search, curvature):
-            break
+            farthest = FARTHEST
+            for i in range(search.x.size):
+                farthest = max(farthest, abs(search.direction[i]))
+            search.length[0] = FARTHEST / farthest
+            if place_trial(search) > 0.0:
+                return True
         if not damp(curvature):
             return False
-    farthest = FARTHEST
-    for i in range(search.x.size):
-        farthest = max(farthest, abs(search.direction[i]))
-    search.length[0] = FARTHEST / farthest
-    return place_trial(search) > 0.0
+    return False
 
 
 @kernel

@@ -45,6 +45,8 @@ METRIC_SHAKE = 0.5
 
 def hop(rng: np.random.Generator, landscape: Landscape, at: Place, cost: float, go_on: GoOn) -> Place:
     """Disturb a local optimum and go downhill from there, while there is hope; `cost` is that of a basis function."""
+    if landscape.k_max == 0:
+        return at
     chance = rng.random()
     centers = shake(rng, landscape, at) if chance < SHAKE_PROBABILITY else replace(rng, landscape, at)
     relevance = at.relevance

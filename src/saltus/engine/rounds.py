@@ -142,6 +142,8 @@ class Round:
         self.landscape = Landscape.of(design, self.rng) if settings.descend or settings.polish else None
         self.optima: list[BestState] = []
         self.standing = chain.standing
+        self.n_hops = self.n_taken = 0
+        self.heat = 0.0  # of the last hop, in units of log pi
         self.leave_if_not_needed()
         self.state = start_state(design.target, design.fixed.Q, design.Y)
         self.leave_if_not_needed()
@@ -250,15 +252,20 @@ class Round:
 
     def progress(self, number: int) -> Progress:
         """Say how it is going."""
-        counts = self.record.counts.sum(axis=0)
-        last = np.array([max(self.done - 1, 0)])
+        if self.n_hops > 0:
+            temperature, n_accepted, n_chosen = self.heat, self.n_taken, self.n_hops
+        else:
+            last = np.array([max(self.done - 1, 0)])
+            temperature = float(temperatures(self.schedule, last, self.n_iter)[0])
+            counts = self.record.counts.sum(axis=0)
+            n_accepted, n_chosen = counts[ACCEPTED], counts[CHOSEN]
         return Progress(
             chain=number,
             iteration=self.n_before + self.done,
             n_bases=int(self.record.best_k[0]),
             best=self._best,
-            temperature=float(temperatures(self.schedule, last, self.n_iter)[0]),
-            acceptance=float(counts[ACCEPTED] / max(counts[CHOSEN], 1)),
+            temperature=temperature,
+            acceptance=float(n_accepted / max(n_chosen, 1)),
         )
 
     def polish(self) -> None:
@@ -278,28 +285,33 @@ class Round:
             found = self.landscape.prune(start, self.crew.go_on)
             if not self.crew.go_on() and found.log_posterior <= start.log_posterior:
                 break  # not worth a factor
-            self._enter(found)
+            self.optima.append(self._enter(found))
 
     def hop(self) -> Iterator[int]:
         """Go from one local optimum to the next; yield after each hop."""
         start = self._start_of_hops()
         if self.landscape is None or start is None:
             return
-        at = best = self.landscape.place(*start)
+        at = self.landscape.place(*start)
         record = self.record
-        best_so_far = self.landscape.value(record.best_centers[: record.best_k[0]], record.best_relevance)
+        best = self.landscape.value(record.best_centers[: record.best_k[0]], record.best_relevance)
         cost = cost_of_a_basis(self.design, len(at.centers), at.relevance)
-        for heat in self._heats():
+        entered: list[BestState] = []
+        for share_of_cost in self._heats():
+            self.heat = share_of_cost * cost
             found = hop(self.rng, self.landscape, at, cost, self.crew.go_on)
-            if found.log_posterior > at.log_posterior - heat * cost * self.rng.standard_exponential():
+            self.n_hops += 1
+            if found.log_posterior > at.log_posterior - self.heat * self.rng.standard_exponential():
                 at = found
-            best = max(best, at, key=lambda place: place.log_posterior)
+                self.n_taken += 1
+            if at.log_posterior > best + ROUNDING_ERROR:
+                best = at.log_posterior
+                entered.append(self._enter(at))
             yield self.done
             if not self.crew.go_on():
                 break
         self.standing = at
-        if best.log_posterior > best_so_far + ROUNDING_ERROR:
-            self._enter(best)
+        self.optima.extend(entered[-1:])
 
     def _start_of_hops(self) -> tuple[Floats, Floats] | None:
         """Find the centres and relevances that hops start from."""
@@ -323,16 +335,17 @@ class Round:
         elif self.settings.n_iter is None:
             yield from np.geomspace(hottest, coldest, max((self.n_iter - ITERATIONS_A_ROUND) // ITERATIONS_A_HOP, 0))
 
-    def _enter(self, place: Place) -> None:
+    def _enter(self, place: Place) -> BestState:
         """Make a local optimum the state, and enter it into the record."""
         self.state.relevance[:] = place.relevance
         place_independent_centers(self.design, self.state, place.centers)
         note_improvement(self.state, self.record, self.done)
-        self.optima.append(present_state(self.design, self.state, self.done))
+        return present_state(self.design, self.state, self.done)
 
     def end(self) -> Chain:
         """Return the chain as it stands after the round."""
-        return replace(self._end(), standing=self.standing)
+        chain = self._end()
+        return replace(chain, standing=self.standing if chain.kind == self.chain.kind else None)
 
     def _end(self) -> Chain:
         state, record, before, optima = self.state, self.record, self.chain.result, self.optima
@@ -409,14 +422,14 @@ def run_round(
             if listener is not None and listener(this.progress(number)):
                 crew.stop("Stopped by the callback")
         after = this.end()
-        if logbook is not None and not crew.should_stop:
+        if logbook is not None and not crew.should_stop and (n_iter > 0 or logbook.wants(number)):
             logbook.note(number, after.saved(is_done=True))
         return after
 
 
 def temperatures(schedule: Schedule, iteration: Ints, n_iter: int) -> Floats:
     """Ask a schedule for its temperatures, and check them."""
-    temperature = np.asarray(schedule.temperature(iteration, n_iter), dtype=np.float64)
+    temperature = np.asarray(schedule.temperature(iteration, max(n_iter, 1)), dtype=np.float64)
     if temperature.shape != iteration.shape or not (np.isfinite(temperature) & (temperature > 0)).all():
         raise ValueError(
             f"schedule.temperature must return a positive number for each of the {iteration.size} iterations it is "

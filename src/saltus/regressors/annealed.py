@@ -82,12 +82,13 @@ class AnnealedRegressor(NetworkRegressor):
         bring none are followed by longer ones.
     patience : int or None, default=1
         With "auto", how many rounds without an improvement of 1 end the fit. Each is twice as long as the one before,
-        and goes on with hops from one local optimum to the next. None: no number of rounds does, only `max_time`, and
-        all of it but the first round is spent on hops. This finds the best optima.
+        and goes on with hops from one local optimum to the next (with `polish`). None: no number of rounds does, only
+        `max_time`, and all of it but the first round is spent on hops. This finds the best optima.
     max_time : float or None, default=None
         Seconds after which the fit ends with the best model so far.
     n_chains : int or "auto", default="auto"
-        Independent chains. "auto": 4, and more where there are fewer than 500 rows, up to 8 at 250.
+        Independent chains. "auto": 4, and more where there are fewer than 500 rows, up to 8 at 250; 4 where they share
+        the time because `patience` is None.
     combine : {"average", "best"}, default="average"
         Predict with the average of the networks that chains found, the best of each and those where rounds ended,
         weighted by their posterior at a temperature of twice the cost of a basis function; or with the best of all.
@@ -262,7 +263,8 @@ class AnnealedRegressor(NetworkRegressor):
             Seconds between two checkpoints.
         resume : str or path-like, default=None
             A checkpoint to go on from. The result is, to the last bit, that of a fit which was never interrupted; with
-            the same data and parameters, whatever `random_state` is now. `max_time` counts anew.
+            the same data and parameters, whatever `random_state` is now. `max_time` counts anew, so that what depends
+            on the clock does not come out the same.
 
         Returns
         -------
@@ -373,9 +375,9 @@ class AnnealedRegressor(NetworkRegressor):
         """Say how many chains there are, by default more where rows are few and chains are quick."""
         if not isinstance(self.n_chains, str):
             return int(self.n_chains)
-        if self.patience is None:
+        if self.patience is None and isinstance(self.n_iter, str):
             return FEWEST_CHAINS  # which share the time
-        return int(np.clip(ROWS_OF_ALL_CHAINS // design.target.n_total, FEWEST_CHAINS, MOST_CHAINS))
+        return int(np.clip(np.ceil(ROWS_OF_ALL_CHAINS / design.target.n_total), FEWEST_CHAINS, MOST_CHAINS))
 
     def _mark(self, settings: Settings) -> str:
         """Write down the options that a checkpoint depends on."""
