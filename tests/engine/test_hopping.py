@@ -122,9 +122,16 @@ def test_a_callback_ends_hops(data, short_rounds):
     assert len(short_rounds) == when_asked[-1]
 
 
+@pytest.fixture
+def compiled(data, short_rounds):
+    """Compile what a fit by the clock runs, which would use up its time."""
+    AnnealedRegressor(n_chains=1, random_state=0, patience=3, widths="shared").fit(*data)
+    assert short_rounds
+
+
+@pytest.mark.usefixtures("compiled")
 def test_time_alone_ends_a_fit(data, monkeypatch):
     """One round is annealed, and hops go on from where they were, from turn to turn, until time is over."""
-    monkeypatch.setattr(rounds, "ITERATIONS_A_ROUND", 1000)
     log = []
 
     def noted(rng, landscape, at, cost, go_on):
@@ -151,14 +158,14 @@ def test_no_centres_no_hops(data, options, monkeypatch):
     assert model.n_bases_ == 0
 
 
-def test_hops_tell_how_they_are_going(data, monkeypatch):
+@pytest.mark.usefixtures("compiled")
+def test_hops_tell_how_they_are_going(data):
     """Also with a schedule that knows no rounds without iterations."""
 
     class Falling:
         def temperature(self, iteration, n_iter):
             return 1.0 - 0.9 * (iteration / n_iter)
 
-    monkeypatch.setattr(rounds, "ITERATIONS_A_ROUND", 1000)
     told = []
     model = AnnealedRegressor(n_chains=1, random_state=0, schedule=Falling(), patience=None, max_time=1.5)
     model.fit(*data, callback=told.append)

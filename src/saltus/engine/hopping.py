@@ -16,8 +16,9 @@ from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
 # basis, MDL, 10 CPU seconds, seeds 10-19: log pi is 74.56 in the mean, and 74.27 for heats from .2 to .01.
 HEAT = (0.3, 0.01)
 # A descent of a hop, which need not be as thorough as that from a random start: by damped steps where these cost no
-# more than so many looks, otherwise by quasi-Newton ones. After 10 CPU seconds of hops from one random start, log pi is
-# 73.9 with the first and 72.4 with the others (robot arm, cubic, MDL; 8 seeds), -1592.06 and -1592.30 (Friedman 1; 5).
+# more than so many looks, otherwise by quasi-Newton ones. After 10 CPU seconds of hops from one start, log pi was
+# 73.9 with the first and 72.4 with the others (robot arm, cubic, MDL, heats from .4 to .1; 8 seeds), -1592.06 and
+# -1592.30 (Friedman 1, from .15 to .01; 5 seeds), when they were chosen.
 BRIEFLY = Pains(first=40, between=40, last=100, most_stale=1)
 BRIEFLY_DAMPED = Pains(first=16, between=16, last=30, most_stale=1, damped=True)
 MOST_LOOKS_A_STEP = 12.0
