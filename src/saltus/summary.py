@@ -8,7 +8,7 @@ import numpy as np
 from saltus._typing import Bools, Ints
 from saltus.criteria import criterion_value
 from saltus.document import Cell, Section, Table, count, join_names, join_sizes, one_line, percent, to_html
-from saltus.engine.result import AGREEMENT
+from saltus.engine.result import resolution
 from saltus.findings import (
     NEARLY_AS_GOOD,
     SIZES_BESIDE_BEST,
@@ -198,7 +198,8 @@ def _noise(model: Regressor) -> Section:
 def _convergence(model: AnnealedRegressor) -> Section:
     notes, chains = model.data_notes_, model.result_.chains
     values = np.array([chain.best.log_posterior for chain in chains])
-    n_agree = int((values >= values.max() - AGREEMENT).sum())
+    near = resolution(notes.total_weight)
+    n_agree = int((values >= values.max() - near).sum())
     if len(chains) == 1:
         verdict = "There is one chain, so nothing says whether another would have found a better model."
     elif n_agree == 1:
@@ -207,7 +208,7 @@ def _convergence(model: AnnealedRegressor) -> Section:
             f"a better model."
         )
     else:
-        verdict = f"{n_agree} of {len(chains)} chains agree on the best value to within {AGREEMENT:g}."
+        verdict = f"{n_agree} of {len(chains)} chains agree on the best value to within {near:g}."
     rows = tuple(
         (
             number,

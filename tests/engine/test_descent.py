@@ -126,13 +126,3 @@ def test_dependent_centres_are_left_out(problem):
     assert len(replace(landscape, faintest=0.0).independent(twice, relevance).centers) == 4
     far = landscape.independent(centers, np.full(3, 100.0))
     assert len(far.centers) < 4
-
-
-def test_many_rows_are_thinned_for_descents(monkeypatch, rng):
-    X = rng.random((500, 2))
-    y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(500)
-    monkeypatch.setattr("saltus.engine.descent.MOST_ROWS", 200)
-    design = make(X, y, "gaussian")
-    assert (Landscape.of(design, rng).root_weight > 0).sum() == 200
-    model = AnnealedRegressor(random_state=0, n_iter=2000).fit(X, y)
-    assert model.score(X, np.sin(6 * X[:, 0])) > 0.98

@@ -14,10 +14,11 @@ from saltus.engine.design import Design
 from saltus.engine.events import Listener
 from saltus.engine.logbook import Checkpoint, Logbook, SavedChain
 from saltus.engine.placing import cost_of_a_basis
-from saltus.engine.result import AGREEMENT, AnnealResult, BestState
-from saltus.engine.rounds import IMPROVEMENT, Chain, Settings, run_round
+from saltus.engine.result import AnnealResult, BestState, resolution
+from saltus.engine.rounds import Chain, Settings, run_round
 
-# A chain this many times the cost of a basis function behind the best starts again.
+# A chain this many times the cost of a basis function behind the best starts again, or, with many rows, this many times
+# what is as good as the same.
 BEHIND = 3.0
 
 
@@ -37,6 +38,7 @@ def anneal(
     the fit with what chains have, if they are on threads.
     """
     crew = Crew(settings.max_seconds)
+    near = resolution(design.target.n_total)
     n_kinds = len(design.kinds)
     chains = [Chain(np.random.default_rng(seed), kind=(number + 1) % n_kinds) for number, seed in enumerate(seeds)]
     history: list[float] = []
@@ -49,7 +51,7 @@ def anneal(
             while not ending:
                 if logbook is not None:
                     logbook.begin([chain.saved(is_done=chain.is_done) for chain in chains], history)
-                n_iter = settings.iterations_of_round(history)
+                n_iter = settings.iterations_of_round(history, design)
                 jobs = (
                     delayed(run_round)(chain, design, settings, n_iter, crew, number, listener, logbook)
                     for number, chain in enumerate(chains)
@@ -60,7 +62,7 @@ def anneal(
                 ]
                 values = np.array([chain.result.best.log_posterior for chain in chains if chain.result is not None])
                 history.append(float(values.max()))
-                ending = _why_stop(values, history, settings, crew)
+                ending = _why_stop(values, history, near, settings, crew)
                 best = max((chain.result.best for chain in chains if chain.result), key=lambda b: b.log_posterior)
                 chains = [_restart_if_behind(chain, best, design) for chain in chains]
         finally:
@@ -68,7 +70,7 @@ def anneal(
             if logbook is not None:
                 logbook.close()
     results = tuple(chain.result for chain in chains if chain.result is not None)
-    return AnnealResult.from_chains(results, ending, crew.stopped_by, _remedy(settings, crew))
+    return AnnealResult.from_chains(results, ending, crew.stopped_by, _remedy(settings, crew), near)
 
 
 def shares_memory() -> bool:
@@ -86,7 +88,8 @@ def _restart_if_behind(chain: Chain, best: BestState, design: Design) -> Chain:
         return chain
     state = chain.result.best
     kind = design.kinds[chain.kind]
-    if state.log_posterior > best.log_posterior - BEHIND * cost_of_a_basis(kind, state.n_bases, state.relevance):
+    unit = max(cost_of_a_basis(kind, state.n_bases, state.relevance), resolution(design.target.n_total))
+    if state.log_posterior > best.log_posterior - BEHIND * unit:
         return chain
     return replace(chain, centers=None, relevance=None, standing=None, kind=design.kind_of(best.places))
 
@@ -100,8 +103,8 @@ def _remedy(settings: Settings, crew: Crew) -> str:
     return "a larger n_iter" if settings.n_iter is not None else "a larger patience or n_chains"
 
 
-def _why_stop(values: Floats, history: list[float], settings: Settings, crew: Crew) -> str:
-    """Say why to stop after a round, or nothing."""
+def _why_stop(values: Floats, history: list[float], near: float, settings: Settings, crew: Crew) -> str:
+    """Say why to stop after a round, or nothing; `near` as values are that are as good as the same."""
     if crew.stopped_by:
         return crew.stopped_by
     if crew.is_late:
@@ -110,9 +113,9 @@ def _why_stop(values: Floats, history: list[float], settings: Settings, crew: Cr
         return "Finished"
     if settings.patience is None:
         return ""
-    n_agree = int((values >= values.max() - AGREEMENT).sum())
+    n_agree = int((values >= values.max() - near).sum())
     if len(history) > settings.patience and n_agree > len(values) / 2 and len(values) > 1:
         return f"Stopped when {n_agree} chains agreed"
-    if len(history) > settings.patience and history[-1] < history[-1 - settings.patience] + IMPROVEMENT:
+    if len(history) > settings.patience and history[-1] < history[-1 - settings.patience] + near:
         return f"Stopped when {settings.patience} round{'s' * (settings.patience > 1)} brought no improvement"
     return ""

@@ -155,6 +155,11 @@ class Design:
         return self.target.penalty.shape[0] - 1
 
     @property
+    def rows(self) -> Ints:
+        """Which rows are not padding."""
+        return np.flatnonzero(self.target.root_weight.ravel() > 0)
+
+    @property
     def learns_metric(self) -> bool:
         """Whether relevances are a part of the state."""
         return self.target.penalty.shape[1] > 1
@@ -202,14 +207,12 @@ class Design:
 
         All rows, or n_most of them, drawn at random.
         """
-        target = self.target
-        root_weight = target.root_weight.ravel()
-        rows = np.flatnonzero(root_weight > 0)
+        target, rows = self.target, self.rows
         if rows.size > n_most:
             rows = rng.choice(rows, n_most, replace=False)
         tile, row = np.divmod(rows, target.X_metric.shape[2])
         places = np.linalg.lstsq(target.to_metric, target.X_metric[tile, :, row].T, rcond=None)[0].T
-        return rounded(np.clip(places, 0.0, 1.0)), root_weight[rows] ** 2
+        return rounded(np.clip(places, 0.0, 1.0)), target.root_weight.ravel()[rows] ** 2
 
     def columns(self, places: Floats, relevance: Floats | None = None) -> Floats:
         """Evaluate the basis functions at the rows: places (k, d) of the unit cube -> (N, k), padded. O(N d k)."""

@@ -47,6 +47,7 @@ class Surface(NamedTuple):
     penalty: float
     learns_metric: bool
     faintest: float  # the smallest squared length of a basis function
+    dependent: float  # the smallest share of its length that is new
 
 
 class Work(NamedTuple):
@@ -305,7 +306,7 @@ def look(surface: Surface, x: Floats, work: Work, gradient: Floats) -> float:
     factor_columns(surface, work)
     for j in range(k):
         new = abs(work.R[j, j])
-        if work.lengths[j] < surface.faintest or not new > DEPENDENT * np.sqrt(work.lengths[j]) + SHORTEST:
+        if work.lengths[j] < surface.faintest or not new > surface.dependent * np.sqrt(work.lengths[j]) + SHORTEST:
             return -np.inf
     value = -surface.penalty
     for i in range(work.rss.size):

@@ -1,11 +1,13 @@
 """Putting a chain's state somewhere, and taking networks from where it is."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from saltus._typing import Floats
 from saltus.criteria import UNAFFORDABLE
 from saltus.engine.chain import Record, State, count_active, log_density
-from saltus.engine.descent import MOST_ROWS
+from saltus.engine.descent import GoOn, Landscape, Place, coarse_to_fine
 from saltus.engine.design import Design
 from saltus.engine.factor import independent_columns, refactor
 from saltus.engine.network import Network, network_from_factor
@@ -14,6 +16,8 @@ from saltus.engine.sharpness import MIDDLE
 
 # A random start has at most this many centres.
 MOST_STARTING_CENTERS = 20
+# They are placed by so many rows, drawn at random where there are more.
+MOST_ROWS_TO_START = 20_000
 # The centres of a descent start anywhere in the box of those rows that are not outlying, the range between these
 # quantiles, widened on each side by this share; half of them on the nearest row. Anywhere in the box of all rows will
 # not do, as a few outliers leave it empty but for a corner. Friedman 1, 3 of 500 rows scattered 20 times as wide as the
@@ -74,7 +78,7 @@ def starting_centers(rng: np.random.Generator, design: Design, *, many: bool) ->
     most = min(design.k_max, MOST_STARTING_CENTERS)
     if not many:
         return rng.random((int(rng.integers(0, most, endpoint=True)), design.target.to_metric.shape[1]))
-    places, weight = design.places_of_rows(rng, MOST_ROWS)
+    places, weight = design.places_of_rows(rng, MOST_ROWS_TO_START)
     lower, upper = weighted_quantiles(places, weight, (OUTLYING, 1 - OUTLYING))
     reach = np.where(upper > lower, MARGIN * (upper - lower), 1.0)  # the whole box where nearly all rows are the same
     lower, upper = np.maximum(lower - reach, 0.0), np.minimum(upper + reach, 1.0)
@@ -102,6 +106,26 @@ def count_starts(design: Design) -> int:
     one descent each, 3 after the best of two, none after the best of three.
     """
     return min(1 + len(design.target.to_metric) // 5, 3) if design.learns_metric else 1
+
+
+def downhill(
+    rng: np.random.Generator,
+    design: Design,
+    finest: Landscape,
+    starts: Sequence[Floats],
+    descend: Callable[[Landscape, Floats, Floats], Place],
+    go_on: GoOn,
+) -> Place:
+    """Descend from each of some starts (k, d) with few of the rows; from where the best ends, with more and more."""
+    landscapes = coarse_to_fine(rng, design, finest)
+    first = next(landscapes)
+    relevance = starting_relevance(design)
+    found = max((descend(first, start, relevance) for start in starts), key=lambda place: place.log_posterior)
+    for landscape in landscapes:
+        if not go_on():
+            break
+        found = descend(landscape, found.centers, found.relevance)
+    return found
 
 
 def starting_relevance(design: Design) -> Floats:

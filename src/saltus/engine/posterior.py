@@ -12,7 +12,7 @@ from saltus._typing import Floats, Ints
 from saltus.engine.anneal import shares_memory
 from saltus.engine.chain import ACCEPTED, CHOSEN, State, Tuning, start_record, start_state
 from saltus.engine.crew import Crew
-from saltus.engine.descent import Landscape
+from saltus.engine.descent import Landscape, Place
 from saltus.engine.design import Design
 from saltus.engine.draws import Draw, Draws
 from saltus.engine.events import Listener, Progress
@@ -20,6 +20,7 @@ from saltus.engine.logbook import Checkpoint, GeneratorState, Logbook, SavedChai
 from saltus.engine.network import Network, make_network
 from saltus.engine.placing import (
     count_starts,
+    downhill,
     place_centers,
     place_independent_centers,
     starting_centers,
@@ -312,13 +313,12 @@ def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSett
         starts = [starting_centers(rng, design, many=design.learns_metric) for _ in range(count_starts(design))]
     centers, state.relevance[:] = starts[0], starting_relevance(design)
     if design.learns_metric and len(centers) > 0:
-        landscape = Landscape.of(design, rng)
-        found = [
-            landscape.ascend(landscape.independent(start, state.relevance.copy()), STARTING_STEPS, crew.go_on)
-            for start in starts
-        ]
-        best = max(found, key=lambda place: place.log_posterior)
-        centers, state.relevance[:] = best.centers, best.relevance
+
+        def descend(landscape: Landscape, centers: Floats, relevance: Floats) -> Place:
+            return landscape.ascend(landscape.independent(centers, relevance), STARTING_STEPS, crew.go_on)
+
+        found = downhill(rng, design, Landscape.of(design, rng), starts, descend, crew.go_on)
+        centers, state.relevance[:] = found.centers, found.relevance
     if not crew.should_stop:
         place_independent_centers(design, state, centers)
 

@@ -77,13 +77,14 @@ class AnnealedRegressor(NetworkRegressor):
         The most basis functions. None: 50, or fewer where the columns of the design would outnumber half the
         distinct rows.
     n_iter : int or "auto", default="auto"
-        Iterations of each chain. "auto": in rounds of 20 000, each annealed from the best state of its chain, until
-        more than half of the chains agree on the best value to within 1, or rounds bring no improvement; rounds that
-        bring none are followed by longer ones.
+        Iterations of each chain. "auto": in rounds of 20 000, or in proportion less from 10 000 rows on, each annealed
+        from the best state of its chain, until more than half of the chains agree on the best value to within 1 (or
+        1e-4 for each row), or rounds bring no improvement; rounds that bring none are followed by longer ones.
     patience : int or None, default=1
-        With "auto", how many rounds without an improvement of 1 end the fit. Each is twice as long as the one before,
-        and goes on with hops from one local optimum to the next (with `polish`). None: no number of rounds does, only
-        `max_time`, and all of it but the first round is spent on hops. This finds the best optima.
+        With "auto", how many rounds without an improvement of 1 (or 1e-4 for each row) end the fit. Each is twice as
+        long as the one before, and goes on with hops from one local optimum to the next (with `polish`). None: no
+        number of rounds does, only `max_time`, and all of it but the first round is spent on hops. This finds the best
+        optima.
     max_time : float or None, default=None
         Seconds after which the fit ends with the best model so far.
     n_chains : int or "auto", default="auto"
