@@ -22,7 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from saltus import AnnealedRegressor
 from saltus.demo import PAPER_OPTIONS, generate, read_csv
-from saltus.engine.descent import Landscape, from_tiles
+from saltus.engine.descent import Landscape
+from saltus.engine.factor import from_tiles
 from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
 from saltus.plots import summed_mse
 from saltus.regressors.base import check_data

@@ -13,6 +13,10 @@ from scipy.special import gammaln
 
 from saltus._typing import Floats
 
+# Values of log pi this near are as good as the same. So are, with many rows, those that differ by this for each row,
+# as they do where the variance of what is left differs by twice this share.
+SAME, SAME_A_ROW = 1.0, 1e-4
+
 # Stands for a penalty that is infinite, so that a chain can tell up from down.
 UNAFFORDABLE = 1e8
 
@@ -128,3 +132,13 @@ def learned_metric_table(criterion: str | float, counts: Counts, k_max: int, *, 
 def criterion_value(log_posterior: float, n_total: float, n_outputs: int) -> float:
     """Turn log pi into -log likelihood + P(k): the likelihood at its maximum over coefficients and variances."""
     return -log_posterior + 0.5 * n_total * n_outputs * (float(np.log(2 * np.pi / n_total)) + 1)
+
+
+def resolution(n_total: float) -> float:
+    """Say how near two values of log pi are that are as good as the same, for rows of this total weight."""
+    return max(SAME, SAME_A_ROW * n_total)
+
+
+def count_near(values: Floats, near: float) -> int:
+    """Count the values of log pi that are near the best, it included."""
+    return int((values >= values.max() - near).sum())

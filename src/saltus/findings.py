@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from saltus._typing import Floats, Ints
-from saltus.criteria import criterion_value
+from saltus.criteria import criterion_value, resolution
 from saltus.document import join_names
 from saltus.engine.network import Network
 from saltus.regressors import AnnealedRegressor, BayesianRegressor, Regressor
 from saltus.regressors.base import DEFAULT_K_MAX
 
-# Sizes whose criterion is within this of the best are said to be nearly as good.
+# Sizes whose criterion is within this of the best are said to be nearly as good, or within what is as good as the same.
 NEARLY_AS_GOOD = 2.0
 # Tables and pictures of sizes go this far to either side of the best.
 SIZES_BESIDE_BEST = 5
@@ -36,9 +36,14 @@ def criterion_by_size(model: AnnealedRegressor) -> dict[int, float]:
     return dict(sorted(best.items()))
 
 
-def sizes_nearly_as_good(by_size: dict[int, float]) -> list[int]:
-    """List the sizes whose criterion is within 2 units of the best, the best included."""
-    limit = min(by_size.values()) + NEARLY_AS_GOOD
+def nearly_as_good(model: AnnealedRegressor) -> float:
+    """Say how far behind the best criterion one is that is nearly as good: 2 units, or more with many rows."""
+    return max(NEARLY_AS_GOOD, resolution(model.data_notes_.total_weight))
+
+
+def sizes_nearly_as_good(by_size: dict[int, float], behind: float) -> list[int]:
+    """List the sizes whose criterion is not farther behind the best, the best included."""
+    limit = min(by_size.values()) + behind
     return [k for k, value in by_size.items() if value <= limit]
 
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._typing import Bools, Ints
-from saltus.criteria import criterion_value
+from saltus.criteria import count_near, criterion_value, resolution
 from saltus.document import Cell, Section, Table, count, join_names, join_sizes, one_line, percent, to_html
-from saltus.engine.result import resolution
 from saltus.findings import (
-    NEARLY_AS_GOOD,
     SIZES_BESIDE_BEST,
     criterion_by_size,
     criterion_label,
@@ -19,6 +17,7 @@ from saltus.findings import (
     interval_of_size,
     largest_size,
     linear_effect,
+    nearly_as_good,
     reach,
     relevance_in_use,
     share_explained,
@@ -82,13 +81,13 @@ def _size_in_words(model: Regressor) -> str:
 
 def _size(model: AnnealedRegressor) -> Section:
     by_size = criterion_by_size(model)
-    best, k_best = min(by_size.values()), model.n_bases_
-    others = [k for k in sizes_nearly_as_good(by_size) if k != k_best]
+    best, k_best, behind = min(by_size.values()), model.n_bases_, nearly_as_good(model)
+    others = [k for k in sizes_nearly_as_good(by_size, behind) if k != k_best]
     nearly = join_sizes([*others, k_best])
     said = [
         f"{count(k_best, 'centre')}; "
         + (f"{nearly} are" if others else "no other number that was tried is")
-        + f" within {NEARLY_AS_GOOD:g} units of the criterion ({criterion_label(model)})."
+        + f" within {behind:.3g} units of the criterion ({criterion_label(model)})."
     ]
     if k_best == 0:
         said.append("The model is linear.")
@@ -102,7 +101,7 @@ def _size(model: AnnealedRegressor) -> Section:
     rows = tuple(
         (k, value, value - best)
         for k, value in by_size.items()
-        if abs(k - k_best) <= SIZES_BESIDE_BEST or value - best <= NEARLY_AS_GOOD
+        if abs(k - k_best) <= SIZES_BESIDE_BEST or value - best <= behind
     )
     caption = (
         "The best criterion seen with each number of centres, in units of log likelihood; less is better. "
@@ -199,7 +198,7 @@ def _convergence(model: AnnealedRegressor) -> Section:
     notes, chains = model.data_notes_, model.result_.chains
     values = np.array([chain.best.log_posterior for chain in chains])
     near = resolution(notes.total_weight)
-    n_agree = int((values >= values.max() - near).sum())
+    n_agree = count_near(values, near)
     if len(chains) == 1:
         verdict = "There is one chain, so nothing says whether another would have found a better model."
     elif n_agree == 1:
@@ -208,7 +207,7 @@ def _convergence(model: AnnealedRegressor) -> Section:
             f"a better model."
         )
     else:
-        verdict = f"{n_agree} of {len(chains)} chains agree on the best value to within {near:g}."
+        verdict = f"{n_agree} of {len(chains)} chains agree on the best value to within {near:.3g}."
     rows = tuple(
         (
             number,

@@ -8,7 +8,8 @@ import pytest
 from saltus import AnnealedRegressor, Radial
 from saltus.bases import RADIAL_NAMES
 from saltus.engine.chain import start_state
-from saltus.engine.descent import DEPENDENT, Landscape, from_tiles
+from saltus.engine.descent import DEPENDENT, Landscape
+from saltus.engine.factor import from_tiles
 from saltus.engine.placing import place_centers
 from saltus.regressors.base import check_data
 

@@ -7,7 +7,8 @@ import pytest
 
 from saltus import AnnealedRegressor, Radial
 from saltus.bases import RADIAL_NAMES
-from saltus.engine.descent import Landscape, from_tiles, looks_a_call
+from saltus.engine.descent import Landscape, looks_a_call
+from saltus.engine.factor import from_tiles
 from saltus.engine.gauss_newton import GAIN, MOST_REFUSALS, climb_damped, looks_a_step, make_curvature
 from saltus.engine.gradient import make_work
 from saltus.engine.hopping import shake

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from saltus import AnnealedRegressor, BayesianRegressor
+from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning
+from saltus.criteria import resolution
 from saltus.engine import anneal, descent, rounds
-from saltus.engine.descent import AGAIN, THOROUGHLY, Landscape, coarse_to_fine
+from saltus.engine.crew import Crew
+from saltus.engine.descent import THOROUGHLY, WITH_MANY_ROWS, Landscape, coarse_to_fine
 from saltus.engine.placing import downhill
-from saltus.engine.result import AnnealResult, resolution
-from saltus.engine.rounds import ITERATIONS_A_ROUND, Chain, iterations_of_first_round
+from saltus.engine.result import AnnealResult
+from saltus.engine.rounds import ITERATIONS_A_ROUND, Chain, Settings, iterations_of_first_round
 from saltus.regressors.base import check_data
 
 N_ROWS = 1000
@@ -25,7 +27,7 @@ def data(rng):
 @pytest.fixture
 def few(monkeypatch):
     """Let a hundred rows be few."""
-    monkeypatch.setattr(descent, "FEWEST_ROWS", 100)
+    monkeypatch.setattr(descent, "ROWS_AT_FIRST", 100)
     monkeypatch.setattr(descent, "MANY_ROWS", 200)
 
 
@@ -70,14 +72,15 @@ def test_the_best_start_is_taken_to_all_rows(few, data, rng):
     seen = []
 
     def descend(landscape, centers, relevance):
-        seen.append((landscape.n_rows, len(centers)))
-        return landscape.place(centers, relevance)
+        place = landscape.place(centers, relevance)
+        seen.append((landscape.n_rows, len(centers), place.log_posterior))
+        return place
 
     finest = Landscape.of(design)
     found = downhill(rng, design, finest, starts, descend, lambda: True)
-    assert seen[:2] == [(100, 1), (100, 3)]
-    assert seen[2:] == [(400, len(found.centers)), (N_ROWS, len(found.centers))]
-    assert found.log_posterior == finest.value(found.centers, found.relevance)
+    best = 1 if seen[0][2] > seen[1][2] else 3
+    assert [(n_rows, k) for n_rows, k, _ in seen] == [(100, 1), (100, 3), (400, best), (N_ROWS, best)]
+    assert found.log_posterior == finest.value(found.centers, found.relevance) == seen[-1][2]
 
 
 def test_a_descent_that_must_stop_sees_no_more_rows(few, data, rng):
@@ -95,14 +98,23 @@ def test_a_descent_that_must_stop_sees_no_more_rows(few, data, rng):
 
 def test_descents_take_less_pains_with_many_rows(few, data, rng):
     design = make(*data)
-    assert Landscape.of(design).pains == AGAIN
+    assert Landscape.of(design).pains == WITH_MANY_ROWS
     assert Landscape.of(design, rng, 200).pains == THOROUGHLY
 
 
 @pytest.mark.parametrize("regressor", [AnnealedRegressor, BayesianRegressor])
-def test_fits_with_many_rows_find_the_function(few, data, regressor):
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fits_with_many_rows_find_the_function(few, data, regressor, monkeypatch):
     X, y = data
-    model = regressor(random_state=0, n_iter=1000).fit(X, y)
+    seen, ascend = [], Landscape.ascend
+
+    def ascend_and_note(landscape, *arguments, **options):
+        seen.append(landscape.n_rows)
+        return ascend(landscape, *arguments, **options)
+
+    monkeypatch.setattr(Landscape, "ascend", ascend_and_note)
+    model = regressor(random_state=0, n_iter=1000, n_chains=1).fit(X, y)
+    assert list(dict.fromkeys(seen)) == [100, 400, N_ROWS]
     assert model.score(X, np.sin(6 * X[:, 0])) > 0.99
 
 
@@ -122,10 +134,78 @@ def test_a_fit_with_many_rows_runs_in_short_rounds(few, data, monkeypatch):
     assert model.n_iter_ < ITERATIONS_A_ROUND
 
 
+def test_a_round_with_many_rows_is_polished_once(few, data, monkeypatch):
+    monkeypatch.setattr(rounds, "ITERATIONS_A_ROUND", 500)
+    with_many = AnnealedRegressor(random_state=0, n_chains=1, init="random").fit(*data)
+    monkeypatch.setattr(descent, "MANY_ROWS", N_ROWS)
+    with_few = AnnealedRegressor(random_state=0, n_chains=1, init="random").fit(*data)
+    n_rounds = [model.n_iter_ // 500 for model in (with_many, with_few)]
+    assert len(with_many.result_.chains[0].local_optima) == n_rounds[0]
+    assert len(with_few.result_.chains[0].local_optima) == 2 * n_rounds[1]
+
+
+def test_a_small_improvement_is_none_where_rows_are_many(data, monkeypatch):
+    settings = Settings(None, None, None, None, descend=True, polish=True)
+    history, design = [0.0, 50.0, 100.0], make(*data)
+    crew = Crew()
+    assert settings.iterations_of_round(history, design) == ITERATIONS_A_ROUND
+    assert not anneal._why_stop(np.array([100.0, 40.0]), history, design.resolution, settings, crew)
+    monkeypatch.setattr("saltus.criteria.SAME_A_ROW", 70 / N_ROWS)
+    assert settings.iterations_of_round(history, design) == 4 * ITERATIONS_A_ROUND
+    assert "2 chains agreed" in anneal._why_stop(np.array([100.0, 40.0]), history, design.resolution, settings, crew)
+    assert "no improvement" in anneal._why_stop(np.array([100.0, 0.0]), history, design.resolution, settings, crew)
+
+
+def test_a_part_of_the_rows_is_refused_in_proportion(data, rng):
+    design = make(*data)
+    some, every = Landscape.of(design, rng, N_ROWS // 10), Landscape.of(design)
+    assert some.rss_floor == pytest.approx(every.rss_floor / 10)
+    assert some.faintest == pytest.approx(every.faintest / 10)
+
+
+def test_a_weight_of_two_is_a_row_twice_in_a_part_too(data, rng):
+    X, y = data
+    model = AnnealedRegressor(widths="shared")
+    weighted = model._make_design(check_data(model, X, y, np.full(N_ROWS, 2.0)))
+    twice = model._make_design(check_data(model, np.vstack([X, X]), np.concatenate([y, y]), None))
+    centers, relevance = rng.random((4, 2)), np.array([1.0, 0.5])
+    some, every = Landscape.of(weighted, rng, N_ROWS // 2), Landscape.of(twice)
+    assert Landscape.of(weighted).value(centers, relevance) == pytest.approx(every.value(centers, relevance))
+    gain = [land.value(centers, relevance) - land.value(centers[:1], relevance) for land in (some, every)]
+    assert gain[0] == pytest.approx(gain[1], rel=0.2)
+
+
+def test_rows_of_unequal_weight_count_for_fewer(few, data, rng):
+    X, y = data
+    weight = np.where(np.arange(N_ROWS) < N_ROWS // 2, 1.0, 1e-9)
+    model = AnnealedRegressor()
+    design = model._make_design(check_data(model, X, y, weight))
+    seen = [landscape.n_rows for landscape in coarse_to_fine(rng, design, Landscape.of(design))]
+    assert seen == [200, N_ROWS]
+
+
+def test_the_linear_term_needs_rows(few, rng):
+    X = rng.random((N_ROWS, 30))
+    design = make(X, X[:, 0] + 0.1 * rng.standard_normal(N_ROWS))
+    assert next(coarse_to_fine(rng, design, Landscape.of(design))).n_rows == 310
+
+
+def test_a_fit_of_more_rows_than_descents_see_is_resumed_to_the_last_bit(few, data, monkeypatch, tmp_path):
+    monkeypatch.setattr(descent, "MOST_ROWS", 500)
+    options = {"random_state": 0, "n_chains": 2, "n_iter": 3000}
+    whole = AnnealedRegressor(**options).fit(*data)
+    path, stop = tmp_path / "fit.saltus", iter([False] * 2 + [True] * 1000)
+    with pytest.warns(EarlyEndWarning):
+        AnnealedRegressor(**options).fit(*data, callback=lambda progress: next(stop), checkpoint=path)
+    resumed = AnnealedRegressor(**options).fit(*data, resume=path)
+    assert resumed.log_posterior_ == whole.log_posterior_
+    assert np.array_equal(resumed.centers_, whole.centers_)
+
+
 def test_values_differ_by_less_where_rows_are_many(monkeypatch, data):
     assert resolution(500) == 1
     assert resolution(1e6) == pytest.approx(100)
-    monkeypatch.setattr("saltus.engine.result.SAME_A_ROW", 1e3)
+    monkeypatch.setattr("saltus.criteria.SAME_A_ROW", 1e3)
     model = AnnealedRegressor(random_state=0, n_chains=3, n_iter=20).fit(*data)
     assert "3 of 3 within 1e+06" in model.result_.status
     assert "3 of 3 chains agree" in str(model.summary())
@@ -156,5 +236,16 @@ def test_a_chain_starts_again_where_it_is_behind_by_more_than_is_near(data, monk
     chain = Chain(np.random.default_rng(0), best.places, best.relevance, model.result_.chains[0])
     ahead = replace(best, log_posterior=best.log_posterior + 500.0)
     assert anneal._restart_if_behind(chain, ahead, design).centers is None
-    monkeypatch.setattr("saltus.engine.result.SAME_A_ROW", 0.2)
+    monkeypatch.setattr("saltus.criteria.SAME_A_ROW", 0.2)
     assert anneal._restart_if_behind(chain, ahead, design).centers is best.places
+
+
+def test_a_callback_is_told_and_heard_while_a_chain_is_on_its_way_to_the_start(few, data):
+    told = []
+    with pytest.warns(EarlyEndWarning):
+        model = AnnealedRegressor(random_state=0).fit(*data, callback=lambda progress: told.append(progress) or True)
+    first = told[0]
+    assert (first.iteration, first.n_bases, first.temperature) == (0, 0, 0.0)
+    assert first.best < model.log_posterior_
+    assert model.n_iter_ == 0
+    assert "Stopped by the callback" in model.result_.status

@@ -9,12 +9,13 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from saltus._typing import Floats
+from saltus.criteria import count_near
 from saltus.engine.crew import Crew
 from saltus.engine.design import Design
 from saltus.engine.events import Listener
 from saltus.engine.logbook import Checkpoint, Logbook, SavedChain
 from saltus.engine.placing import cost_of_a_basis
-from saltus.engine.result import AnnealResult, BestState, resolution
+from saltus.engine.result import AnnealResult, BestState
 from saltus.engine.rounds import Chain, Settings, run_round
 
 # A chain this many times the cost of a basis function behind the best starts again, or, with many rows, this many times
@@ -38,7 +39,6 @@ def anneal(
     the fit with what chains have, if they are on threads.
     """
     crew = Crew(settings.max_seconds)
-    near = resolution(design.target.n_total)
     n_kinds = len(design.kinds)
     chains = [Chain(np.random.default_rng(seed), kind=(number + 1) % n_kinds) for number, seed in enumerate(seeds)]
     history: list[float] = []
@@ -62,7 +62,7 @@ def anneal(
                 ]
                 values = np.array([chain.result.best.log_posterior for chain in chains if chain.result is not None])
                 history.append(float(values.max()))
-                ending = _why_stop(values, history, near, settings, crew)
+                ending = _why_stop(values, history, design.resolution, settings, crew)
                 best = max((chain.result.best for chain in chains if chain.result), key=lambda b: b.log_posterior)
                 chains = [_restart_if_behind(chain, best, design) for chain in chains]
         finally:
@@ -70,7 +70,7 @@ def anneal(
             if logbook is not None:
                 logbook.close()
     results = tuple(chain.result for chain in chains if chain.result is not None)
-    return AnnealResult.from_chains(results, ending, crew.stopped_by, _remedy(settings, crew), near)
+    return AnnealResult.from_chains(results, ending, crew.stopped_by, _remedy(settings, crew), design.resolution)
 
 
 def shares_memory() -> bool:
@@ -88,7 +88,7 @@ def _restart_if_behind(chain: Chain, best: BestState, design: Design) -> Chain:
         return chain
     state = chain.result.best
     kind = design.kinds[chain.kind]
-    unit = max(cost_of_a_basis(kind, state.n_bases, state.relevance), resolution(design.target.n_total))
+    unit = max(cost_of_a_basis(kind, state.n_bases, state.relevance), design.resolution)
     if state.log_posterior > best.log_posterior - BEHIND * unit:
         return chain
     return replace(chain, centers=None, relevance=None, standing=None, kind=design.kind_of(best.places))
@@ -113,7 +113,7 @@ def _why_stop(values: Floats, history: list[float], near: float, settings: Setti
         return "Finished"
     if settings.patience is None:
         return ""
-    n_agree = int((values >= values.max() - near).sum())
+    n_agree = count_near(values, near)
     if len(history) > settings.patience and n_agree > len(values) / 2 and len(values) > 1:
         return f"Stopped when {n_agree} chains agreed"
     if len(history) > settings.patience and history[-1] < history[-1 - settings.patience] + near:

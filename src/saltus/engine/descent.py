@@ -14,7 +14,7 @@ from scipy.linalg.lapack import dtrtrs
 from saltus._typing import Floats
 from saltus.bases import Basis
 from saltus.engine.design import ROUNDING, Design, rounded
-from saltus.engine.factor import to_tiles
+from saltus.engine.factor import from_tiles, to_tiles
 from saltus.engine.gauss_newton import climb_damped, looks_a_step, make_curvature
 from saltus.engine.gradient import DEPENDENT, SHORTEST, Surface, Work, flops_a_look, make_work
 from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
@@ -26,11 +26,12 @@ FLOPS_A_CALL = 6e7
 # Inputs that are tried for elimination at a time, the least relevant.
 MOST_INPUTS_TRIED = 3
 
-# From a random start a descent sees so many rows at first, drawn at random, then FINER times as many, and so on; all at
+# A descent from a start sees so many rows at first, drawn at random, then FINER times as many, and so on; all at
 # the end, or so many. Friedman 1 with 100 000 rows, 3 starts of each kind of widths, mean log pi above -575 700 and CPU
 # seconds: 60 and 6.2 by 5 000, 20 000 and all; 67 and 14 by 5 000 and all, thoroughly; -274 and 6.1 from 2 000 on. With
 # 20 000 alone, the best of three random starts, -2 and 8 (4 times), which 20 000 annealed iterations bring to 48 in 30.
-FEWEST_ROWS, FINER, MOST_ROWS = 5_000, 4, 1_000_000
+ROWS_AT_FIRST, FINER, MOST_ROWS = 5_000, 4, 1_000_000
+ROWS_A_LINEAR_COLUMN = 10
 
 # Few rows are stricter about columns that depend on each other, so that more rows take what is found: by this power of
 # how many times as many there are. Descents lead to where columns are just about allowed, and on other rows one in ten
@@ -54,9 +55,9 @@ class Pains(NamedTuple):
 #   robot arm, N = 200:      236.2  240.1  241.8  (16)     238.9  241.3  243.7  (19)
 #   Friedman 1, N = 500:    -770.7 -768.4 -765.6  (66)    -770.9 -767.7 -765.3  (81)
 THOROUGHLY = Pains(first=60, between=40, last=300, most_stale=4)
-# With more rows than this, from where fewer led.
+# With more rows than this.
 MANY_ROWS = 20_000
-AGAIN = Pains(first=60, between=20, last=150, most_stale=2)
+WITH_MANY_ROWS = Pains(first=60, between=20, last=150, most_stale=2)
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,6 @@ class Place:
     centers: Floats
     relevance: Floats
     log_posterior: float
-
-
-def from_tiles(tiles: Floats) -> Floats:
-    """Arrange tiles (n_tiles, columns, L) as an array (rows, columns)."""
-    return tiles.transpose(0, 2, 1).reshape(-1, tiles.shape[1])
 
 
 def looks_a_call(surface: Surface, k: int, *, damped: bool = False) -> int:
@@ -110,8 +106,8 @@ class Landscape:
         scale = 1.0
         if rng is not None and len(rows) > n_most:
             rows = np.sort(rng.choice(rows, n_most, replace=False))
-            scale = float((root_weight**2).sum() / (root_weight[rows] ** 2).sum())
-        X = rounded(target.X_metric.transpose(0, 2, 1).reshape(len(root_weight), -1)[rows])
+            scale = target.n_total / float((root_weight[rows] ** 2).sum())
+        X = rounded(design.X_metric(rows))
         Q, Y = np.linalg.qr(rounded(design.fixed.Q[rows]))[0], rounded(design.Y[rows])
         E = Y - Q @ (Q.T @ Y)
         return cls(
@@ -126,7 +122,7 @@ class Landscape:
             rss_floor=target.rss_floor / scale,
             penalty=target.penalty,
             faintest=target.faintest / scale * (1 + ROUNDING**0.5),  # so that the chain takes what is found
-            dependent=DEPENDENT * scale**STRICTER,
+            dependent=DEPENDENT * (len(design.rows) / len(rows)) ** STRICTER,
         )
 
     @property
@@ -142,7 +138,7 @@ class Landscape:
     @property
     def pains(self) -> Pains:
         """What pains a descent should take."""
-        return AGAIN if self.has_many_rows else THOROUGHLY
+        return WITH_MANY_ROWS if self.has_many_rows else THOROUGHLY
 
     @property
     def has_many_rows(self) -> bool:
@@ -314,7 +310,10 @@ class Landscape:
 
 def coarse_to_fine(rng: np.random.Generator, design: Design, finest: Landscape) -> Iterator[Landscape]:
     """Give the landscapes of more and more rows, drawn at random, and at last the finest."""
-    n_drawn = FEWEST_ROWS
+    weight = design.target.root_weight[design.target.root_weight > 0] ** 2
+    n_effective = weight.sum() ** 2 / (weight**2).sum()
+    # As many more as rows of unequal weight say less than others, and enough for the linear term.
+    n_drawn = max(round(ROWS_AT_FIRST * weight.size / n_effective), ROWS_A_LINEAR_COLUMN * design.target.m_fixed)
     while n_drawn <= finest.n_rows / 2:
         yield Landscape.of(design, rng, n_drawn)
         n_drawn *= FINER

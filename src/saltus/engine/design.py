@@ -6,6 +6,7 @@ import numpy as np
 
 from saltus._typing import Bools, Floats, Ints
 from saltus.bases import Basis
+from saltus.criteria import resolution
 from saltus.engine.chain import Target
 from saltus.engine.factor import make_factor, no_factor, pad_rows, to_tiles
 from saltus.engine.sharpness import MIDDLE, SHARPEST, split_places
@@ -170,6 +171,11 @@ class Design:
         return float(-self.target.n_total * np.log(self.outputs.scale).sum())
 
     @property
+    def resolution(self) -> float:
+        """How near two values of log pi are that are as good as the same."""
+        return resolution(self.target.n_total)
+
+    @property
     def to_metric(self) -> Floats:
         """What takes inputs in the unit cube to where the metric is Euclidean, (q, inputs that vary)."""
         return self.target.to_metric[:, : int(self.box.varies.sum())]
@@ -202,6 +208,11 @@ class Design:
         )
         return replace(self, target=target)
 
+    def X_metric(self, rows: Ints) -> Floats:
+        """Find where rows are where the metric is Euclidean and relevances are 1, (n, q)."""
+        tile, row = np.divmod(rows, self.target.X_metric.shape[2])
+        return self.target.X_metric[tile, :, row]
+
     def places_of_rows(self, rng: np.random.Generator, n_most: int) -> tuple[Floats, Floats]:
         """Find where rows are in the unit cube, (n, d), the coordinate of a width being 0, and their weights (n,).
 
@@ -210,8 +221,7 @@ class Design:
         target, rows = self.target, self.rows
         if rows.size > n_most:
             rows = rng.choice(rows, n_most, replace=False)
-        tile, row = np.divmod(rows, target.X_metric.shape[2])
-        places = np.linalg.lstsq(target.to_metric, target.X_metric[tile, :, row].T, rcond=None)[0].T
+        places = np.linalg.lstsq(target.to_metric, self.X_metric(rows).T, rcond=None)[0].T
         return rounded(np.clip(places, 0.0, 1.0)), target.root_weight.ravel()[rows] ** 2
 
     def columns(self, places: Floats, relevance: Floats | None = None) -> Floats:
@@ -266,8 +276,8 @@ def make_design(
     outputs = OutputScale.of(Y, weight)
     root_weight = np.sqrt(weight)
     Y_scaled = (Y - outputs.mean) / outputs.scale * root_weight[:, None]
-    resolution = np.maximum(RESIDUAL_ROUNDING, LAST_DIGIT * np.abs(Y).max(axis=0) / outputs.scale)
-    rss_floor = weight.sum() * resolution**2
+    smallest = np.maximum(RESIDUAL_ROUNDING, LAST_DIGIT * np.abs(Y).max(axis=0) / outputs.scale)
+    rss_floor = weight.sum() * smallest**2
     Y_padded = pad_rows(Y_scaled)
     target = Target(
         basis_code=basis.code,

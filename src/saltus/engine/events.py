@@ -19,7 +19,7 @@ class Progress:
     best : float
         The log posterior of that state.
     temperature : float
-        The present temperature; 1 when sampling.
+        The present temperature; 0 in the descent that a chain starts with, 1 when sampling.
     acceptance : float
         The share of proposals accepted so far in this round.
     """

@@ -84,6 +84,11 @@ def to_tiles(array: Floats) -> Floats:
     return np.ascontiguousarray(padded.reshape(*tile_shape(len(array)), -1).transpose(0, 2, 1))
 
 
+def from_tiles(tiles: Floats) -> Floats:
+    """Arrange tiles (n_tiles, columns, L) as an array (rows, columns)."""
+    return tiles.transpose(0, 2, 1).reshape(-1, tiles.shape[1])
+
+
 def make_factor(Q_fixed: Floats, Y: Floats, m_max: int) -> Factor:
     """Factor the fixed part alone: Q_fixed (N, m_fixed) is orthonormal, Y is (N, c), both padded."""
     n_rows, n_outputs = Y.shape

@@ -6,18 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus._typing import Floats, Ints
+from saltus.criteria import SAME, count_near
 from saltus.engine.chain import ACCEPTED, CHOSEN, FEASIBLE
 from saltus.engine.moves import METRIC_MOVES, MOVES
 from saltus.engine.network import Network
-
-# Values of log pi this near are as good as the same. So are, with many rows, those that differ by this for each row,
-# as they do where the variance of what is left differs by twice this share.
-SAME, SAME_A_ROW = 1.0, 1e-4
-
-
-def resolution(n_total: float) -> float:
-    """Say how near two values of log pi are that are as good as the same, for rows of this total weight."""
-    return max(SAME, SAME_A_ROW * n_total)
 
 
 @dataclass(frozen=True)
@@ -158,12 +150,12 @@ class AnnealResult:
         """Find the best chain and say how many others are near it, with a remedy. `ending`: why the fit ended."""
         values = np.array([chain.best.log_posterior for chain in chains])
         best = int(values.argmax())
-        n_agree = int((values >= values[best] - near).sum())
+        n_agree = count_near(values, near)
         n_bases = chains[best].best.n_bases
         status = (
             f"{ending}: {chains[best].n_iter} iterations on {len(chains)} chain{'s' * (len(chains) > 1)}. Best log "
             f"posterior {values[best]:.6g} with {n_bases} basis function{'s' * (n_bases != 1)} (chain {best}); "
-            f"{n_agree} of {len(chains)} within {near:g} of it."
+            f"{n_agree} of {len(chains)} within {near:.3g} of it."
         )
         if n_agree == 1 and len(chains) > 1:
             status += f" No two chains agree: {remedy} is likely to find a better model."

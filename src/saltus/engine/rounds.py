@@ -36,7 +36,7 @@ from saltus.engine.placing import (
     starting_centers,
     starting_relevance,
 )
-from saltus.engine.result import BestState, ChainResult, Snapshot, Trace, count_moves, join_rounds, resolution
+from saltus.engine.result import BestState, ChainResult, Snapshot, Trace, count_moves, join_rounds
 from saltus.schedules import Geometric, Schedule
 
 # A block of steps runs without looking up for about this many seconds.
@@ -98,7 +98,7 @@ class Settings:
             return HOPS_ALONE
         n_stale = 0
         for before, after in zip(history[-2::-1], history[:0:-1], strict=True):
-            if after >= before + resolution(design.target.n_total):
+            if after >= before + design.resolution:
                 break
             n_stale += 1
         return iterations_of_first_round(design) * 2 ** min(n_stale, MOST_DOUBLINGS)
@@ -142,8 +142,18 @@ class LeftOutError(Exception):
 class Round:
     """A round under way. Mutable: `run` carries it on."""
 
-    def __init__(self, chain: Chain, designs: Design, settings: Settings, n_iter: int, crew: Crew) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        designs: Design,
+        settings: Settings,
+        n_iter: int,
+        crew: Crew,
+        number: int = 0,
+        listener: Listener | None = None,
+    ) -> None:
         self.chain, self.settings, self.n_iter, self.crew = chain, settings, n_iter, crew
+        self.number, self.listener = number, listener
         self.designs, self.design = designs, designs.kinds[chain.kind]
         design = self.design
         self.rng = chain.rng
@@ -157,11 +167,13 @@ class Round:
         self.heat = 0.0  # of the last hop, in units of log pi
         self.leave_if_not_needed()
         self.state = start_state(design.target, design.fixed.Q, design.Y)
+        self.has_begun = False
         self.leave_if_not_needed()
         if chain.halfway is None:
             self._begin()
         else:
             self._go_on(chain.halfway)
+        self.has_begun = True
 
     def leave_if_not_needed(self) -> None:
         """Leave before the first iteration if it is time to stop, and there is something to show without this round."""
@@ -211,9 +223,14 @@ class Round:
             coldest=self.coldest,
         )
 
+    def go_on(self) -> bool:
+        """Tell how it is going, and say whether to go on: what descents ask again and again."""
+        self.tell()
+        return self.crew.go_on()
+
     def _descend(self, landscape: Landscape, centers: Floats, relevance: Floats) -> Place:
         """Go downhill and eliminate what is not needed."""
-        return landscape.prune(landscape.place(centers, relevance), self.crew.go_on)
+        return landscape.prune(landscape.place(centers, relevance), self.go_on)
 
     def _place_start(self) -> None:
         """Put the state where the chain starts."""
@@ -223,7 +240,7 @@ class Round:
             centers = design.join(settings.start)
         elif settings.descend and self.landscape is not None:
             starts = [starting_centers(self.rng, design, many=True) for _ in range(count_starts(design))]
-            found = downhill(self.rng, design, self.landscape, starts, self._descend, self.crew.go_on)
+            found = downhill(self.rng, design, self.landscape, starts, self._descend, self.go_on)
             centers, relevance = found.centers, found.relevance
         else:
             centers = starting_centers(self.rng, design, many=False)
@@ -260,8 +277,17 @@ class Round:
                 place_centers(design, state, state.centers[: state.k[0]].copy())
             yield self.done
 
-    def progress(self, number: int) -> Progress:
-        """Say how it is going."""
+    def tell(self) -> None:
+        """Tell the listener how it is going."""
+        if self.listener is not None and self.listener(self.progress):
+            self.crew.stop("Stopped by the callback")
+
+    @property
+    def progress(self) -> Progress:
+        """How it is going. A descent is cold; before a round has begun there is nothing but the linear term."""
+        if not self.has_begun:
+            best = float(self.state.log_posterior[0]) + self.design.log_posterior_shift
+            return Progress(self.number, self.n_before, int(self.state.k[0]), best, temperature=0.0, acceptance=0.0)
         if self.n_hops > 0:
             temperature, n_accepted, n_chosen = self.heat, self.n_taken, self.n_hops
         else:
@@ -270,7 +296,7 @@ class Round:
             counts = self.record.counts.sum(axis=0)
             n_accepted, n_chosen = counts[ACCEPTED], counts[CHOSEN]
         return Progress(
-            chain=number,
+            chain=self.number,
             iteration=self.n_before + self.done,
             n_bases=int(self.record.best_k[0]),
             best=self._best,
@@ -292,7 +318,7 @@ class Round:
             if not self.crew.go_on():
                 break
             start = self.landscape.place(centers, relevance)
-            found = self.landscape.prune(start, self.crew.go_on)
+            found = self.landscape.prune(start, self.go_on)
             if not self.crew.go_on() and found.log_posterior <= start.log_posterior:
                 break  # not worth a factor
             self.optima.append(self._enter(found))
@@ -309,7 +335,7 @@ class Round:
         entered: list[BestState] = []
         for share_of_cost in self._heats():
             self.heat = share_of_cost * cost
-            found = hop(self.rng, self.landscape, at, cost, self.crew.go_on)
+            found = hop(self.rng, self.landscape, at, cost, self.go_on)
             self.n_hops += 1
             if found.log_posterior > at.log_posterior - self.heat * self.rng.standard_exponential():
                 at = found
@@ -414,15 +440,14 @@ def run_round(
     with crew.working():
         before = chain.saved()
         try:
-            this = Round(chain, design, settings, n_iter, crew)
+            this = Round(chain, design, settings, n_iter, crew, number, listener)
             this.leave_if_not_needed()
         except LeftOutError:
             return chain
         for done in this.run():
             if done in this.halts and (not this.snapshots or this.snapshots[-1].iteration < this.n_before + done):
                 this.snapshots.append(Snapshot(this.n_before + done, present_network(this.design, this.state)))
-            if listener is not None and listener(this.progress(number)):
-                crew.stop("Stopped by the callback")
+            this.tell()
             rebuilt = done % ITERATIONS_BETWEEN_REBUILDS == 0 and done < n_iter
             if logbook is not None and rebuilt and logbook.wants(number):
                 logbook.note(number, replace(before, halfway=this.halfway))
@@ -430,8 +455,7 @@ def run_round(
                 break
         this.polish()
         for _ in this.hop():
-            if listener is not None and listener(this.progress(number)):
-                crew.stop("Stopped by the callback")
+            this.tell()
         after = this.end()
         if logbook is not None and not crew.should_stop and (n_iter != HOPS_ALONE or logbook.wants(number)):
             logbook.note(number, after.saved(is_done=True))

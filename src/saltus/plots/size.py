@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from saltus.findings import NEARLY_AS_GOOD, SIZES_BESIDE_BEST, criterion_by_size, criterion_label
+from saltus.findings import SIZES_BESIDE_BEST, criterion_by_size, criterion_label, nearly_as_good
 from saltus.plots.style import BLUE, GREEN, ORANGE, count_along, finish, make_axes
 from saltus.regressors import BayesianRegressor, Regressor
 
@@ -36,8 +36,8 @@ def plot_size(model: Regressor, *, ax: "Axes | None" = None) -> "Axes":
         k: value for k, value in criterion_by_size(model).items() if abs(k - model.n_bases_) <= SIZES_BESIDE_BEST
     }
     best = by_size[model.n_bases_]
-    nearly = f"within {NEARLY_AS_GOOD:g} of the best"
-    ax.axhspan(best, best + NEARLY_AS_GOOD, color=GREEN, alpha=0.25, lw=0, label=nearly)
+    behind = nearly_as_good(model)
+    ax.axhspan(best, best + behind, color=GREEN, alpha=0.25, lw=0, label=f"within {behind:.3g} of the best")
     ax.plot(list(by_size), list(by_size.values()), "o-", color=BLUE, lw=1.2, ms=4)
     ax.plot(model.n_bases_, best, "D", color=ORANGE, ms=7, label="chosen")
     ax.set_ylim(best - MARGIN, best + min(max(by_size.values()) - best + MARGIN, HEIGHT))
