@@ -252,6 +252,7 @@ class Landscape:
             j = int(np.log(rss).sum(axis=1).argmin())
             value = self.log_posterior(rss[j], k - 1, at.relevance)
             found.append(Place(np.delete(at.centers, j, axis=0), at.relevance, value))
+        del search, work  # which is as large as three designs, and so is that of the next look
         on = np.flatnonzero(at.relevance > 0)
         if self.learns_metric and k > 0 and on.size > 1:
             for i in on[np.argsort(at.relevance[on], kind="stable")[:MOST_INPUTS_TRIED]]:
