@@ -17,7 +17,7 @@ from benchmarks.compare.page import write_page
 from benchmarks.compare.pictures import draw_all
 from benchmarks.compare.run import Journal, Limits, plan, run
 from benchmarks.compare.table import in_order, write_tables
-from benchmarks.compare.tasks import SUITES, all_tasks
+from benchmarks.compare.tasks import SUITES, all_tasks, family
 
 # Seconds one fit may take; seconds after which a quick run starts no more; and its tasks.
 TIME_LIMIT = {"full": 600.0, "quick": 20.0}
@@ -51,7 +51,7 @@ def parse_options() -> argparse.Namespace:
 
 def is_called(task: str, name: str) -> bool:
     """Whether a task goes by a name: its own, or that of its family, before the comma."""
-    return name.lower() in (task.lower(), task.partition(",")[0].lower())
+    return name.lower() in (task.lower(), family(task).lower())
 
 
 def main() -> None:

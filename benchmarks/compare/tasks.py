@@ -71,6 +71,11 @@ class Task:
         return self.suite == "emulation"
 
 
+def family(name: str) -> str:
+    """Name the family of a task: what is before the comma."""
+    return name.partition(",")[0]
+
+
 def rng_of(name: str, seed: int) -> np.random.Generator:
     """Seed a generator by name and seed, so that tasks do not share their noise."""
     return np.random.default_rng([zlib.crc32(name.encode()), seed])
