@@ -49,7 +49,7 @@ PICTURES = {
 
 NO_NOISE = "no noise: a kernel on every row goes on gaining with rows, a small network less"
 
-# What is hard in a task or a family, shown where it is lost. A description, not a cause: causes are found by experiment.
+# What is hard in a family of tasks, shown where one is lost. A description, not a cause: that is found by experiment.
 HARD = {
     "Blocks": "eleven jumps",
     "Bumps": "eleven sharp peaks of very different widths",
