@@ -21,6 +21,8 @@ from benchmarks.compare.statistics import Record, cells, log_ratios, overall_rat
 from benchmarks.compare.table import ERROR, of_suite, ordered, task_means
 
 OURS_COLOR, OTHERS_COLOR, BAND_COLOR = "#c0392b", "#4a6078", "#dfe6ec"
+DASHES = ("-", "--", ":", "-.")
+NOT_RED = [plt.cm.tab20(i) for i in range(20) if i // 2 != 3]
 
 
 def is_ours(model: str) -> bool:
@@ -82,7 +84,11 @@ def against_rows(records: list[Record]) -> Figure | None:
     """Draw error, CPU seconds and peak memory against N, one line a model; where a line ends, the model gave up."""
     if not any(record["status"] == "ok" for record in records):
         return None
-    figure, panels = plt.subplots(1, 3, figsize=(13, 4.2))
+    figure, panels = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
+    models = ordered(records, "model")
+    ours, others = [m for m in models if is_ours(m)], [m for m in models if not is_ours(m)]
+    styles = {model: {"color": OURS_COLOR, "lw": 2, "ls": DASHES[i % len(DASHES)]} for i, model in enumerate(ours)}
+    styles |= {model: {"color": NOT_RED[i % len(NOT_RED)], "lw": 1.2} for i, model in enumerate(others)}
     sizes = {record["task"]: record["n_rows"] for record in records if "n_rows" in record}
     shown = (
         ("error_to_truth", "error to the truth"),
@@ -90,13 +96,10 @@ def against_rows(records: list[Record]) -> Figure | None:
         ("peak_mb", "peak memory, MB"),
     )
     for axes, (field, label) in zip(panels, shown, strict=True):
-        for i, model in enumerate(ordered(records, "model")):
+        for model, style in styles.items():
             means = task_means(records, model, field)
             line = sorted((sizes[task], value) for task, value in means.items())
             if line:
-                style = (
-                    {"color": OURS_COLOR, "lw": 2.2} if is_ours(model) else {"color": plt.cm.tab20(i % 20), "lw": 1.2}
-                )
                 axes.plot(*zip(*line, strict=True), marker="o", ms=3, label=model, **style)
         axes.set(xscale="log", yscale="log", xlabel="rows", ylabel=label)
     panels[-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.02, 1.0))
