@@ -5,18 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from saltus import AnnealedRegressor, Radial
+from saltus import Radial
 from saltus.bases import RADIAL_NAMES
 from saltus.engine.chain import start_state
 from saltus.engine.descent import DEPENDENT, Landscape
 from saltus.engine.factor import from_tiles
 from saltus.engine.placing import place_centers
-from saltus.regressors.base import check_data
-
-
-def make(X, Y, basis, **options):
-    model = AnnealedRegressor(basis, **options)
-    return model._make_design(check_data(model, X, Y, options.pop("sample_weight", None)))
+from tests.engine.designs import make
 
 
 @pytest.fixture

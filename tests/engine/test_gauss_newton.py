@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from saltus import AnnealedRegressor, Radial
+from saltus import Radial
 from saltus.bases import RADIAL_NAMES
 from saltus.engine.descent import Landscape, looks_a_call
 from saltus.engine.factor import from_tiles
@@ -13,12 +13,7 @@ from saltus.engine.gauss_newton import GAIN, MOST_REFUSALS, climb_damped, looks_
 from saltus.engine.gradient import make_work
 from saltus.engine.hopping import shake
 from saltus.engine.quasi_newton import start_search
-from saltus.regressors.base import check_data
-
-
-def make(X, Y, basis, **options):
-    model = AnnealedRegressor(basis, **options)
-    return Landscape.of(model._make_design(check_data(model, X, Y, None)))
+from tests.engine.designs import make
 
 
 @pytest.fixture
@@ -34,7 +29,8 @@ def problem(rng):
 def test_curvature_is_that_of_projected_residuals(problem, basis, metric, widths):
     if widths == "own" and not Radial(basis).has_width:
         pytest.skip("has no width")
-    landscape = replace(make(*problem, Radial(basis, width=1.3), metric=metric, widths=widths), faintest=0.0)
+    design = make(*problem, Radial(basis, width=1.3), metric=metric, widths=widths)
+    landscape = replace(Landscape.of(design), faintest=0.0)
     rng = np.random.default_rng(1)
     k = 4
     relevance = np.array([0.7, 1.1, 0.4]) if metric == "learned" else np.ones(3)
@@ -62,7 +58,7 @@ def test_curvature_is_that_of_projected_residuals(problem, basis, metric, widths
 
 @pytest.mark.parametrize(("basis", "widths"), [("cubic", "shared"), ("gaussian", "own"), ("gaussian", "shared")])
 def test_damped_steps_go_uphill_to_the_end(problem, basis, widths):
-    landscape = make(*problem, basis, widths=widths)
+    landscape = Landscape.of(make(*problem, basis, widths=widths))
     rng = np.random.default_rng(2)
     left = []
     for _ in range(8):
@@ -77,7 +73,7 @@ def test_damped_steps_go_uphill_to_the_end(problem, basis, widths):
 
 
 def test_after_a_shake_they_end_higher_than_quasi_newton_steps(problem):
-    landscape = make(problem[0][:200], problem[1][:200], "cubic", metric="standardized", criterion="mdl")
+    landscape = Landscape.of(make(problem[0][:200], problem[1][:200], "cubic", metric="standardized", criterion="mdl"))
     rng = np.random.default_rng(3)
     at = landscape.prune(landscape.independent(rng.random((12, 3)), np.ones(3)))
     ends = []
@@ -90,7 +86,7 @@ def test_after_a_shake_they_end_higher_than_quasi_newton_steps(problem):
 
 def test_a_step_that_bounds_turn_around_is_shortened(problem):
     """Clipped to the box, a Gauss-Newton step may lead downhill: that is no end."""
-    landscape = make(*problem, "gaussian", widths="own")
+    landscape = Landscape.of(make(*problem, "gaussian", widths="own"))
     rng = np.random.default_rng(5)
     n_ends = 0
     for _ in range(30):
@@ -112,7 +108,7 @@ def test_a_step_that_bounds_turn_around_is_shortened(problem):
 
 
 def test_nowhere_to_go(problem):
-    landscape = make(*problem, "gaussian", widths="shared")
+    landscape = Landscape.of(make(*problem, "gaussian", widths="shared"))
     dependent = landscape.place(np.full((2, 3), 0.5), np.full(3, 0.8))
     assert landscape.ascend(dependent, 20, damped=True) is dependent
     nothing = landscape.place(np.empty((0, 3)), np.full(3, 0.8))
@@ -120,7 +116,7 @@ def test_nowhere_to_go(problem):
 
 
 def test_steps_cost_more_the_more_parameters_there_are(problem):
-    landscape = make(*problem, "gaussian", widths="own")
+    landscape = Landscape.of(make(*problem, "gaussian", widths="own"))
     surfaces = [(landscape.surface(k, np.array([1.0, 1.0, on])), k) for k, on in ((5, 0.0), (5, 1.0), (20, 1.0))]
     costs = [looks_a_step(surface, k) for surface, k in surfaces]
     assert costs == sorted(costs)

@@ -13,14 +13,9 @@ from saltus.engine.crew import Crew
 from saltus.engine.descent import Landscape, Place
 from saltus.engine.hopping import hop, neighbours, replace, shake, shake_metric
 from saltus.engine.placing import starting_centers, weighted_quantiles
-from saltus.regressors.base import check_data
+from tests.engine.designs import make
 
 COST = 6.0  # about what a basis function costs here
-
-
-def make(X, y, **options):
-    model = AnnealedRegressor(**options)
-    return model._make_design(check_data(model, X, y, None))
 
 
 @pytest.fixture

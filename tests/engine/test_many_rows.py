@@ -13,7 +13,7 @@ from saltus.engine.descent import THOROUGHLY, WITH_MANY_ROWS, Landscape, coarse_
 from saltus.engine.placing import downhill
 from saltus.engine.result import AnnealResult
 from saltus.engine.rounds import ITERATIONS_A_ROUND, Chain, Settings, iterations_of_first_round
-from saltus.regressors.base import check_data
+from tests.engine.designs import make
 
 N_ROWS = 1000
 
@@ -29,11 +29,6 @@ def few(monkeypatch):
     """Let a hundred rows be few."""
     monkeypatch.setattr(descent, "ROWS_AT_FIRST", 100)
     monkeypatch.setattr(descent, "MANY_ROWS", 200)
-
-
-def make(X, y, **options):
-    model = AnnealedRegressor(**options)
-    return model._make_design(check_data(model, X, y, None))
 
 
 def test_descents_see_more_and_more_rows(few, data, rng):
@@ -165,9 +160,8 @@ def test_a_part_of_the_rows_is_refused_in_proportion(data, rng):
 
 def test_a_weight_of_two_is_a_row_twice_in_a_part_too(data, rng):
     X, y = data
-    model = AnnealedRegressor(widths="shared")
-    weighted = model._make_design(check_data(model, X, y, np.full(N_ROWS, 2.0)))
-    twice = model._make_design(check_data(model, np.vstack([X, X]), np.concatenate([y, y]), None))
+    weighted = make(X, y, sample_weight=np.full(N_ROWS, 2.0), widths="shared")
+    twice = make(np.vstack([X, X]), np.concatenate([y, y]), widths="shared")
     centers, relevance = rng.random((4, 2)), np.array([1.0, 0.5])
     some, every = Landscape.of(weighted, rng, N_ROWS // 2), Landscape.of(twice)
     assert Landscape.of(weighted).value(centers, relevance) == pytest.approx(every.value(centers, relevance))
@@ -177,9 +171,7 @@ def test_a_weight_of_two_is_a_row_twice_in_a_part_too(data, rng):
 
 def test_rows_of_unequal_weight_count_for_fewer(few, data, rng):
     X, y = data
-    weight = np.where(np.arange(N_ROWS) < N_ROWS // 2, 1.0, 1e-9)
-    model = AnnealedRegressor()
-    design = model._make_design(check_data(model, X, y, weight))
+    design = make(X, y, sample_weight=np.where(np.arange(N_ROWS) < N_ROWS // 2, 1.0, 1e-9))
     seen = [landscape.n_rows for landscape in coarse_to_fine(rng, design, Landscape.of(design))]
     assert seen == [200, N_ROWS]
 
