@@ -28,7 +28,7 @@ MOST_INPUTS_TRIED = 3
 
 # A descent from a start sees so many rows at first, drawn at random, then FINER times as many, and so on; all at
 # the end, or so many. Friedman 1 with 100 000 rows, 3 starts of each kind of widths, mean log pi above -575 700 and CPU
-# seconds: 60 and 6.2 by 5 000, 20 000 and all; 67 and 14 by 5 000 and all, thoroughly; -274 and 6.1 from 2 000 on. With
+# seconds: 66 and 7.2 by 5 000, 20 000 and all; 67 and 15 by 5 000 and all, thoroughly; 68 and 6.2 from 2 000 on. With
 # 20 000 alone, the best of three random starts, -2 and 8 (4 times), which 20 000 annealed iterations bring to 48 in 30.
 ROWS_AT_FIRST, FINER, MOST_ROWS = 5_000, 4, 1_000_000
 ROWS_A_LINEAR_COLUMN = 10
@@ -311,7 +311,7 @@ class Landscape:
 
 def coarse_to_fine(rng: np.random.Generator, design: Design, finest: Landscape) -> Iterator[Landscape]:
     """Give the landscapes of more and more rows, drawn at random, and at last the finest."""
-    weight = design.target.root_weight[design.target.root_weight > 0] ** 2
+    weight = (design.target.root_weight[design.target.root_weight > 0] / design.target.root_weight.max()) ** 2
     n_effective = weight.sum() ** 2 / (weight**2).sum()
     # As many more as rows of unequal weight say less than others, and enough for the linear term.
     n_drawn = max(round(ROWS_AT_FIRST * weight.size / n_effective), ROWS_A_LINEAR_COLUMN * design.target.m_fixed)
