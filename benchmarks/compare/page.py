@@ -107,11 +107,21 @@ with {said}.{mixed}
 Every model runs in a process of its own with one thread, on the same splits. CPU time is that of the fit, tuning
 included, compilation left out: each worker compiles before it measures. Memory is the peak of the process, imports
 included. Models without a predictive distribution have no CRPS and no coverage. Ratios are geometric means of paired
-ratios on the same splits, each task counting the same, ± one standard error over seeds. Slow peers may have fewer seeds
-than we have: the column "fits" says how many, and ratios are on the splits that both were given. What is tuned has 20
-random candidates in 3-fold cross-validation, the same for all; other peers run as their own documentation says
-([`benchmarks/compare/peers.py`](../benchmarks/compare/peers.py)).
+ratios on the same splits, each task counting the same, ± one standard error over seeds. Of ours there are
+{seeds_of_ours(records)};
+slow peers may have fewer: the column "fits" says how many, and ratios are on the splits that both were given. What is
+tuned has 20 random candidates in 3-fold cross-validation, the same for all; other peers run as their own documentation
+says ([`benchmarks/compare/peers.py`](../benchmarks/compare/peers.py)).
 """
+
+
+def seeds_of_ours(records: list[Record]) -> str:
+    """Say how many seeds of ours there are in each suite."""
+    counts = {
+        suite: len({record["seed"] for record in of_suite(records, suite) if is_ours(record["model"])})
+        for suite in SUITES
+    }
+    return ", ".join(f"{n} seed{'s' * (n > 1)} of {suite}" for suite, n in counts.items() if n > 0)
 
 
 def aims_table(records: list[Record]) -> str:
