@@ -19,11 +19,11 @@ from time import perf_counter
 
 import numpy as np
 
-from saltus.bases import Radial
-from saltus.engine.chain import ACCEPTED, CHOSEN, Tuning, run_block, start_record, start_state
-from saltus.engine.design import Box, Design, FixedPart, make_design
-from saltus.engine.placing import place_centers
-from saltus.schedules import Geometric
+from saltus.engine.drivers.schedules import Geometric
+from saltus.engine.kernels.chain import ACCEPTED, CHOSEN, Tuning, run_block, start_record, start_state
+from saltus.engine.problem.design import Box, Design, FixedPart, make_design
+from saltus.engine.search.starts import place_centers
+from saltus.families import Radial
 from tests.reference import ReferenceChain
 
 N_INPUTS, N_OUTPUTS = 2, 2
@@ -120,7 +120,7 @@ COMPILE = """
 from time import process_time
 began = process_time()
 import numpy as np
-from saltus.regressors import AnnealedRegressor
+from saltus.estimators import AnnealedRegressor
 imported = process_time()
 rng = np.random.default_rng(0)
 AnnealedRegressor(n_iter=1, n_chains=1).fit(rng.random((50, 2)), rng.random((50, 2)))

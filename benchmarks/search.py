@@ -22,11 +22,11 @@ from threadpoolctl import threadpool_limits
 
 from saltus import AnnealedRegressor
 from saltus.demo import PAPER_OPTIONS, generate, read_csv
-from saltus.engine.descent import Landscape
-from saltus.engine.factor import from_tiles
-from saltus.engine.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
+from saltus.engine.kernels.factor import from_tiles
+from saltus.engine.kernels.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
+from saltus.engine.search.pruning import Landscape
+from saltus.estimators.base import check_data
 from saltus.plots import summed_mse
-from saltus.regressors.base import check_data
 
 A, B = slice(200, 400), slice(400, 600)
 N_CANDIDATES = 300

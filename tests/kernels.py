@@ -3,8 +3,9 @@
 import numpy as np
 from numba import njit
 
-from saltus.bases import evaluate, radial
-from saltus.engine import factor, moves
+from saltus.engine.kernels import factor, moves
+from saltus.families import radial
+from saltus.families import registry as evaluate
 
 
 @njit

@@ -36,7 +36,7 @@ def fit_models():
         n_chains=1,
         combine="best",
     )
-    with pytest.warns(saltus.regressors.DependentFeaturesWarning):
+    with pytest.warns(saltus.estimators.DependentFeaturesWarning):
         return {
             "annealed": AnnealedRegressor(n_iter=400, n_chains=2, random_state=0).fit(*with_names(X, Y)),
             "annealed, given": given.fit(X, Y[:, 0]),

@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from saltus import BayesianRegressor, Radial
 from saltus.datasets import make_robot_arm
 from saltus.demo import PAPER_PRIORS
-from saltus.diagnostics import Diagnostic, diagnose, judge
-from saltus.engine.predictive import student_distribution
-from saltus.engine.result import MoveCount
+from saltus.engine.results.chains import MoveCount
+from saltus.engine.results.predictive import student_distribution
+from saltus.inspection.diagnostics import Diagnostic, diagnose, judge
 from tests.reference import design_matrix
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

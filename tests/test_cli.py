@@ -12,7 +12,7 @@ import saltus
 from saltus import AnnealedRegressor, BayesianRegressor
 from saltus.cli.matching import match_rows
 from saltus.cli.pace import LEAST_ITERATIONS, MOST_DRAWS, draws_of
-from saltus.tables import read_table
+from saltus.cli.tables import read_table
 from tests.commands import HEADER, QUICK, QUICK_FIT, read_rows, run, wing, write_rows
 
 ROOT = Path(__file__).parents[1]

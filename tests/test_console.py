@@ -13,11 +13,11 @@ import pytest
 
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor
-from saltus.bases import RADIAL_NAMES
 from saltus.cli import COMMANDS, build_parser, fit, main
-from saltus.criteria import CRITERIA
-from saltus.metrics import METRICS
-from saltus.regressors.annealed import FEWEST_CHAINS, MOST_CHAINS
+from saltus.engine.problem.criteria import CRITERIA
+from saltus.estimators.annealed import FEWEST_CHAINS, MOST_CHAINS
+from saltus.families import RADIAL_NAMES
+from saltus.families.distances import METRICS
 from tests.commands import QUICK, QUICK_FIT, run, wing, write_rows
 
 
@@ -38,8 +38,8 @@ def test_nothing_is_overwritten_and_that_is_known_before_the_work_begins(folder,
         raise AssertionError("the work began")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("saltus.files.load", never)
-    monkeypatch.setattr("saltus.tables.read_table", never)
+    monkeypatch.setattr("saltus.storage.files.load", never)
+    monkeypatch.setattr("saltus.cli.tables.read_table", never)
     monkeypatch.setattr(AnnealedRegressor, "fit", never)
     for name in ("wing.csv", "wing.saltus"):
         (tmp_path / name).touch()
@@ -158,7 +158,7 @@ def test_an_unexpected_failure_is_a_sentence_unless_debugged(folder, monkeypatch
     def fail(*_):
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr("saltus.files.load", fail)
+    monkeypatch.setattr("saltus.storage.files.load", fail)
     code, _, err = run("inspect", folder / "wing.saltus")
     assert code == 1
     assert err == "saltus: unexpected failure: RuntimeError: out of luck. With --debug it shows where.\n"

@@ -14,8 +14,8 @@ import pytest
 
 import saltus
 from saltus import AnnealedRegressor, FileError
-from saltus.container import _to_npy, _to_zip
-from saltus.files import _pack
+from saltus.storage.container import _to_npy, _to_zip
+from saltus.storage.files import _pack
 from tests.saved import NAMES, fit_models, make_data
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -275,7 +275,7 @@ def test_a_document_that_says_a_thing_twice_is_refused(content, tmp_path):
 
 
 def test_a_document_that_is_too_large_is_refused(content, tmp_path, monkeypatch):
-    monkeypatch.setattr("saltus.container.LARGEST_DOCUMENT", 1000)
+    monkeypatch.setattr("saltus.storage.container.LARGEST_DOCUMENT", 1000)
     with pytest.raises(FileError, match="too large"):
         load_bytes(content, tmp_path)
 

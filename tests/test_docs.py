@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import saltus.bases.radial
 import saltus.datasets
+import saltus.estimators.annealed
+import saltus.estimators.bayesian
+import saltus.families.radial
 import saltus.plots
-import saltus.regressors.annealed
-import saltus.regressors.bayesian
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -47,7 +47,7 @@ def test_the_readme_carries_the_lines_to_paste():
 
 
 def test_docstring_examples_run():
-    for module in (saltus.bases.radial, saltus.regressors.annealed, saltus.regressors.bayesian):
+    for module in (saltus.families.radial, saltus.estimators.annealed, saltus.estimators.bayesian):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

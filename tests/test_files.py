@@ -15,9 +15,9 @@ from sklearn.exceptions import NotFittedError
 
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, FileError
-from saltus.engine.network import Network
-from saltus.files import _pack
-from saltus.schema import SHAPES, check_types, conforms
+from saltus.engine.results.network import Network
+from saltus.storage.files import _pack
+from saltus.storage.schema import SHAPES, check_types, conforms
 from tests.saved import NAMES, fit_models, make_data
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -107,7 +107,7 @@ def test_a_random_state_goes_on_where_it_was(models, tmp_path):
     model = models["annealed, given"]
     again, expected = through_file(model, tmp_path), copy.deepcopy(model)
     for refitted in (again, expected):
-        with pytest.warns(saltus.regressors.DependentFeaturesWarning):
+        with pytest.warns(saltus.estimators.DependentFeaturesWarning):
             refitted.fit(X, Y[:, 0])
     assert_same(again.result_, expected.result_)
 
@@ -224,7 +224,7 @@ def test_a_class_derived_by_the_user_is_not_saved_as_its_base(models, tmp_path):
 
 
 def test_a_model_that_is_too_large_is_not_saved(models, tmp_path, monkeypatch):
-    monkeypatch.setattr("saltus.container.LARGEST_FILE", 30_000)
+    monkeypatch.setattr("saltus.storage.container.LARGEST_FILE", 30_000)
     with pytest.raises(FileError, match=r"cannot be saved: its file unpacks to \d+ bytes"):
         models["annealed"].save(tmp_path / "model.saltus")
     assert list(tmp_path.iterdir()) == []
@@ -232,7 +232,7 @@ def test_a_model_that_is_too_large_is_not_saved(models, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", SHAPES, ids=lambda kind: kind.__name__)
 def test_every_array_of_every_class_has_a_shape(kind):
-    arrays = {name for name, hint in saltus.schema._hints(kind).items() if "ndarray" in str(hint)}
+    arrays = {name for name, hint in saltus.storage.schema._hints(kind).items() if "ndarray" in str(hint)}
     assert arrays <= set(SHAPES[kind])
 
 

@@ -9,10 +9,10 @@ from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
 from saltus import AnnealedRegressor, BayesianRegressor, Geometric
-from saltus.bases import RADIAL_NAMES
 from saltus.datasets import make_robot_arm
-from saltus.engine.rounds import ITERATIONS_A_ROUND
-from saltus.regressors.base import check_data
+from saltus.engine.drivers.rounds import ITERATIONS_A_ROUND
+from saltus.estimators.base import check_data
+from saltus.families import RADIAL_NAMES
 from tests.reference import design_matrix, least_squares_rss
 
 QUICK = {"n_iter": 5000, "n_chains": 2, "random_state": 0}
@@ -228,8 +228,8 @@ def test_max_time_ends_a_fit_with_a_model():
 
 def test_a_chain_far_behind_starts_again(monkeypatch):
     X, y = make_friedman1(150, n_features=5, noise=0.5, random_state=0)
-    monkeypatch.setattr("saltus.engine.rounds.ITERATIONS_A_ROUND", 500)
-    monkeypatch.setattr("saltus.engine.anneal.BEHIND", 0.0)
+    monkeypatch.setattr("saltus.engine.drivers.rounds.ITERATIONS_A_ROUND", 500)
+    monkeypatch.setattr("saltus.engine.drivers.anneal.BEHIND", 0.0)
     model = AnnealedRegressor(patience=3, random_state=0, n_chains=3).fit(X, y)
     assert model.score(X, y) > 0.9
     for chain in model.result_.chains:
@@ -259,7 +259,7 @@ NASTY = {
 
 @pytest.mark.parametrize("basis", ["gaussian", "cubic", "thin_plate"])
 @pytest.mark.parametrize("name", NASTY)
-@pytest.mark.filterwarnings("ignore::saltus.regressors.DependentFeaturesWarning", "error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::saltus.estimators.DependentFeaturesWarning", "error::RuntimeWarning")
 def test_nasty_data(name, basis):
     X, y = NASTY[name](np.random.default_rng(0))
     model = AnnealedRegressor(basis, n_iter=2000, n_chains=2, random_state=0).fit(X, y)

@@ -16,12 +16,12 @@ from sklearn.model_selection import GridSearchCV
 
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileError
-from saltus.checkpoints import read_checkpoint, write_checkpoint
-from saltus.engine.anneal import _remedy
-from saltus.engine.crew import Crew
-from saltus.engine.result import AnnealResult
-from saltus.progress import Line
-from saltus.regressors.base import check_data
+from saltus.engine.drivers.anneal import _remedy
+from saltus.engine.drivers.stop import Crew
+from saltus.engine.results.chains import AnnealResult
+from saltus.estimators.base import check_data
+from saltus.estimators.progress import Line
+from saltus.storage.checkpoints import read_checkpoint, write_checkpoint
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="these signals do not exist on Windows")
 
@@ -70,7 +70,7 @@ INTERRUPTED = """
 import sys, threading, time, warnings
 import numpy as np
 from saltus import AnnealedRegressor, BayesianRegressor
-from saltus.engine.descent import Landscape
+from saltus.engine.search.pruning import Landscape
 kind, n_jobs = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
 N = 10_000 if kind in ("descent", "annealed") and n_jobs == 1 else 300
@@ -204,7 +204,7 @@ def test_ctrl_c_in_warm_up_keeps_the_states_that_chains_are_in(data, hears_ctrl_
 
 @needs_posix
 def test_ctrl_c_before_a_sampler_has_begun_raises(data, hears_ctrl_c, monkeypatch):
-    monkeypatch.setattr("saltus.engine.posterior.place_independent_centers", lambda *_: press_ctrl_c())
+    monkeypatch.setattr("saltus.engine.drivers.sample.place_independent_centers", lambda *_: press_ctrl_c())
     model = BayesianRegressor(n_chains=2, random_state=0)
     with pytest.raises(KeyboardInterrupt, match="before its chains had begun"):
         model.fit(*data)
@@ -219,7 +219,7 @@ def test_ctrl_c_leaves_rounds_alone_that_have_not_begun(data, hears_ctrl_c, monk
         begun.append(progress.chain)
         return press_ctrl_c() if progress.iteration > 20_000 else None
 
-    monkeypatch.setattr("saltus.progress.SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr("saltus.estimators.progress.SECONDS_BETWEEN_REPORTS", 0.0)
     model = AnnealedRegressor(patience=10**9, n_chains=3, widths="shared", random_state=0)
     with pytest.warns(EarlyEndWarning, match="Interrupted"):
         model.fit(*data, callback=press_in_the_second_round)
@@ -261,7 +261,7 @@ def test_a_callback_is_told_and_may_stop_the_fit(data, n_jobs):
 
 def test_a_callback_hears_at_most_ten_times_a_second(data, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("saltus.progress.monotonic", lambda: now.__setitem__(0, now[0] + 0.03) or now[0])
+    monkeypatch.setattr("saltus.estimators.progress.monotonic", lambda: now.__setitem__(0, now[0] + 0.03) or now[0])
     times = []
     AnnealedRegressor(n_iter=20_000, n_chains=2).fit(*data, callback=lambda _: times.append(now[0]))
     assert len(times) > 3
@@ -386,7 +386,7 @@ def line(monkeypatch):
     """A line on a terminal, of a fit of two chains of 1000 iterations, and a clock of one's own."""
     clock = [0.0]
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("saltus.progress.monotonic", lambda: clock[0])
+    monkeypatch.setattr("saltus.estimators.progress.monotonic", lambda: clock[0])
 
     def at(seconds, chain, iteration, k=3, log_posterior=-1.0):
         clock[0] = seconds
@@ -516,7 +516,7 @@ def test_a_sampler_is_the_same_however_its_blocks_fall(data, n_rows, monkeypatch
     model = BayesianRegressor(n_iter=777, n_warmup=500, n_draws=3, k_max=40, n_chains=1, random_state=0)
     found = []
     for length in (1, 10**9):
-        monkeypatch.setattr("saltus.engine.posterior.next_length", lambda *_, length=length: length)
+        monkeypatch.setattr("saltus.engine.drivers.sample.next_length", lambda *_, length=length: length)
         found.append(model.fit(X, y).chains_)
     assert same(*found)
     assert found[0][0].moves["stretch"].accepted > 0
@@ -524,7 +524,7 @@ def test_a_sampler_is_the_same_however_its_blocks_fall(data, n_rows, monkeypatch
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
-    monkeypatch.setattr("saltus.progress.SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr("saltus.estimators.progress.SECONDS_BETWEEN_REPORTS", 0.0)
     path = tmp_path / "run.ckpt"
     model = BayesianRegressor(n_iter=60_000, n_warmup=10_000, n_draws=70, n_chains=2, random_state=0)
     whole = model.fit(*data).chains_
@@ -559,7 +559,7 @@ def test_a_checkpoint_of_something_else_is_refused(data, tmp_path):
 
 def test_a_checkpoint_whose_chains_are_not_of_the_kind_that_they_name_is_refused(data, tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr("saltus.checkpoints.write_checkpoint", lambda _, state: written.append(state))
+    monkeypatch.setattr("saltus.storage.checkpoints.write_checkpoint", lambda _, state: written.append(state))
     model = AnnealedRegressor(n_iter=30_000, n_chains=2, random_state=0)
     model.fit(*data, checkpoint=tmp_path / "run.ckpt", checkpoint_every=0)
     design = model._make_design(check_data(model, *data, None))
@@ -585,8 +585,10 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(data, tmp_path
 
 def test_checkpoints_are_written_as_often_as_asked(data, tmp_path, monkeypatch):
     now, times = [0.0], []
-    monkeypatch.setattr("saltus.engine.logbook.monotonic", lambda: now.__setitem__(0, now[0] + 1.0) or now[0])
-    monkeypatch.setattr("saltus.checkpoints.write_checkpoint", lambda *_: times.append(now[0]))
+    monkeypatch.setattr(
+        "saltus.engine.drivers.checkpoints.monotonic", lambda: now.__setitem__(0, now[0] + 1.0) or now[0]
+    )
+    monkeypatch.setattr("saltus.storage.checkpoints.write_checkpoint", lambda *_: times.append(now[0]))
     model = AnnealedRegressor(n_iter=300_000, n_chains=1, random_state=0)
     n_written = {}
     for seconds in (0, 7, 10**6):
@@ -599,7 +601,7 @@ def test_checkpoints_are_written_as_often_as_asked(data, tmp_path, monkeypatch):
 
 def test_checkpoints_come_back_as_they_were_written(data, tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr("saltus.checkpoints.write_checkpoint", lambda _, state: written.append(state))
+    monkeypatch.setattr("saltus.storage.checkpoints.write_checkpoint", lambda _, state: written.append(state))
     model = AnnealedRegressor(n_iter=30_000, n_chains=2, random_state=0)
     model.fit(*data, checkpoint=tmp_path / "run.ckpt", checkpoint_every=0)
     assert any(chain.halfway is not None for state in written for chain in state.chains)

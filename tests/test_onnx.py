@@ -26,12 +26,12 @@ from sklearn.preprocessing import StandardScaler
 
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, Radial, export_onnx
-from saltus.bases import RADIAL_NAMES
 from saltus.demo import PAPER_PRIORS
-from saltus.metrics import squared_distances
-from saltus.onnx_export import register_with_skl2onnx
-from saltus.onnx_graph import PROFILES
-from saltus.regressors.base import DependentFeaturesWarning
+from saltus.estimators.base import DependentFeaturesWarning
+from saltus.families import RADIAL_NAMES
+from saltus.families.distances import squared_distances
+from saltus.onnx.export import register_with_skl2onnx
+from saltus.onnx.graph import PROFILES
 
 UNITS_OF_ROUNDING = 16 * np.finfo(np.float64).eps
 # The prior of a posterior keeps terms small: its mean and standard deviation are plainly right to this.
@@ -343,7 +343,7 @@ def test_export_replaces_a_file_only_if_told(annealed, tmp_path):
 
 
 def test_a_model_that_is_too_large_is_not_written(annealed, tmp_path, monkeypatch):
-    monkeypatch.setattr("saltus.onnx_export.LARGEST_MODEL", 100)
+    monkeypatch.setattr("saltus.onnx.export.LARGEST_MODEL", 100)
     (tmp_path / "model.onnx").write_text("precious")
     with pytest.raises(ValueError, match="fewer draws"):
         export_onnx(annealed, tmp_path / "model.onnx", overwrite=True)
@@ -366,8 +366,8 @@ def test_onnx_is_imported_only_when_needed():
 
 @pytest.mark.parametrize(("missing", "advice"), [("onnx", r"saltus\[onnx\]"), ("skl2onnx", "pip install skl2onnx")])
 def test_a_missing_package_is_named(annealed, tmp_path, monkeypatch, missing, advice):
-    for name in ("onnx_model", "onnx_graph", "onnx_posterior", "onnx_pipeline"):
-        monkeypatch.delitem(sys.modules, f"saltus.{name}", raising=False)
+    for name in ("model", "graph", "posterior", "pipeline"):
+        monkeypatch.delitem(sys.modules, f"saltus.onnx.{name}", raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     model = annealed if missing == "onnx" else make_pipeline(StandardScaler()).fit(np.eye(3))
     with pytest.raises(ImportError, match=advice):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from saltus import Constant, Geometric, Linear, Logarithmic
-from saltus.criteria import UNAFFORDABLE, Counts, learned_metric_table, penalty_table
 from saltus.datasets import make_robot_arm, robot_arm_position
-from saltus.engine.design import Box, FixedPart, count_distinct_rows
-from saltus.metrics import metric_factor
+from saltus.engine.problem.criteria import UNAFFORDABLE, Counts, learned_metric_table, penalty_table
+from saltus.engine.problem.design import Box, FixedPart, count_distinct_rows
+from saltus.families.distances import metric_factor
 from tests.kernels import gaussian_column
 
 

@@ -15,9 +15,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from saltus import AnnealedRegressor, BayesianRegressor, plots
-from saltus.curves import partial_dependence, predict_new
-from saltus.engine.result import MoveCount
-from saltus.findings import criterion_by_size, rank_by_effect, rank_by_relevance
+from saltus.engine.results.chains import MoveCount
+from saltus.inspection.curves import partial_dependence, predict_new
+from saltus.inspection.findings import criterion_by_size, rank_by_effect, rank_by_relevance
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -10,11 +10,11 @@ from joblib import parallel_config
 from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import saltus.engine.rounds
+import saltus.engine.drivers.rounds
 from saltus import Constant, Geometric, Linear, Logarithmic, Radial
-from saltus.bases import RADIAL_NAMES
 from saltus.datasets import make_robot_arm
-from saltus.regressors import DependentFeaturesWarning
+from saltus.estimators import DependentFeaturesWarning
+from saltus.families import RADIAL_NAMES
 from tests.paper import paper
 from tests.reference import design_matrix, least_squares_rss
 
@@ -168,7 +168,7 @@ def test_the_same_seed_gives_the_same_bits_however_chains_are_run(bumps, monkeyp
         check(n_jobs)
     with parallel_config("loky", n_jobs=2):
         check()
-    monkeypatch.setattr(saltus.engine.rounds, "BLOCK_SECONDS", 1e-5)
+    monkeypatch.setattr(saltus.engine.drivers.rounds, "BLOCK_SECONDS", 1e-5)
     check()
     different = clone(model).set_params(random_state=8).fit(X, Y)
     assert (different.predict(X) != expected).any()

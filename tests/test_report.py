@@ -11,8 +11,8 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, Geometric, Radial
-from saltus.findings import single_network
-from saltus.formula import ROUNDING, Digits, Formula, digits_needed
+from saltus.inspection.findings import single_network
+from saltus.inspection.formula import ROUNDING, Digits, Formula, digits_needed
 from saltus.report import name_rows, render_report, what_is_drawn
 from saltus.report.formula import formula_html
 from saltus.report.pictures import choose_pictures

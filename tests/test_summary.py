@@ -6,8 +6,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from saltus import AnnealedRegressor, BayesianRegressor
-from saltus.document import join_names, join_sizes, percent
-from saltus.findings import (
+from saltus.inspection.document import join_names, join_sizes, percent
+from saltus.inspection.findings import (
     criterion_by_size,
     interval_of_noise,
     interval_of_size,
@@ -19,7 +19,7 @@ from saltus.findings import (
 )
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::saltus.regressors.DependentFeaturesWarning"
+    "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::saltus.estimators.DependentFeaturesWarning"
 )
 
 NOISE = 0.1
@@ -71,12 +71,12 @@ def test_sizes_are_compared_by_the_criterion(annealed):
 def test_sizes_within_two_units_are_nearly_as_good(annealed, monkeypatch):
     by_size = {10: 105.0, 11: 101.9, 12: 100.0, 13: 102.0, 14: 102.1}
     assert sizes_nearly_as_good(by_size, nearly_as_good(annealed)) == [11, 12, 13]
-    monkeypatch.setattr("saltus.summary.criterion_by_size", lambda model: by_size)
+    monkeypatch.setattr("saltus.inspection.summary.criterion_by_size", lambda model: by_size)
     monkeypatch.setattr(annealed, "n_bases_", 12)
     assert "12 centres; 11 to 13 are within 2 units of the criterion (AICc)." in said(annealed, "Size")
-    monkeypatch.setattr("saltus.summary.criterion_by_size", lambda model: {12: 0.0, 13: 5.0})
+    monkeypatch.setattr("saltus.inspection.summary.criterion_by_size", lambda model: {12: 0.0, 13: 5.0})
     assert "no other number that was tried is within 2 units" in said(annealed, "Size")
-    monkeypatch.setattr("saltus.criteria.SAME_A_ROW", 0.1)
+    monkeypatch.setattr("saltus.engine.problem.criteria.SAME_A_ROW", 0.1)
     assert "12 and 13 are within 6 units" in said(annealed, "Size")
 
 

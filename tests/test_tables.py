@@ -6,7 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from saltus.tables import TableError, parquet, read_table
+from saltus.cli.tables import TableError, parquet, read_table
 
 ROWS = "1,2.5,3\n4,5,6\n7,8e-1,9\n"
 

@@ -53,8 +53,7 @@ class Job:
 def fingerprint() -> str:
     """Find a short hash of what of saltus decides a fit: figures of two versions are not to be mixed."""
     home = Path(saltus.__file__).parent
-    files = sorted(home.glob("engine/*.py")) + sorted(home.glob("bases/*.py")) + sorted(home.glob("regressors/*.py"))
-    files += [home / "criteria.py", home / "metrics.py", home / "schedules.py"]
+    files = [file for part in ("engine", "families", "estimators") for file in sorted(home.glob(f"{part}/**/*.py"))]
     return hashlib.sha1(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 

@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from saltus.bases import Radial
-    from saltus.container import FileError
-    from saltus.engine.events import Progress
-    from saltus.files import load
-    from saltus.onnx_export import export_onnx
-    from saltus.regressors import AnnealedRegressor, BayesianRegressor, DependentFeaturesWarning, EarlyEndWarning
-    from saltus.schedules import Constant, Geometric, Linear, Logarithmic
+    from saltus.engine.drivers.events import Progress
+    from saltus.engine.drivers.schedules import Constant, Geometric, Linear, Logarithmic
+    from saltus.estimators import AnnealedRegressor, BayesianRegressor, DependentFeaturesWarning, EarlyEndWarning
+    from saltus.families import Radial
+    from saltus.onnx.export import export_onnx
+    from saltus.storage.container import FileError
+    from saltus.storage.files import load
 
 __version__ = "0.1.0.dev0"
 
@@ -35,19 +35,19 @@ __all__ = [
 ]
 
 _HOME = {
-    "AnnealedRegressor": "saltus.regressors",
-    "BayesianRegressor": "saltus.regressors",
-    "DependentFeaturesWarning": "saltus.regressors",
-    "EarlyEndWarning": "saltus.regressors",
-    "FileError": "saltus.container",
-    "load": "saltus.files",
-    "export_onnx": "saltus.onnx_export",
-    "Progress": "saltus.engine.events",
-    "Radial": "saltus.bases",
-    "Constant": "saltus.schedules",
-    "Geometric": "saltus.schedules",
-    "Linear": "saltus.schedules",
-    "Logarithmic": "saltus.schedules",
+    "AnnealedRegressor": "saltus.estimators",
+    "BayesianRegressor": "saltus.estimators",
+    "DependentFeaturesWarning": "saltus.estimators",
+    "EarlyEndWarning": "saltus.estimators",
+    "FileError": "saltus.storage.container",
+    "load": "saltus.storage.files",
+    "export_onnx": "saltus.onnx.export",
+    "Progress": "saltus.engine.drivers.events",
+    "Radial": "saltus.families",
+    "Constant": "saltus.engine.drivers.schedules",
+    "Geometric": "saltus.engine.drivers.schedules",
+    "Linear": "saltus.engine.drivers.schedules",
+    "Logarithmic": "saltus.engine.drivers.schedules",
 }
 
 

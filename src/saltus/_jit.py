@@ -16,6 +16,9 @@ from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder, Pass
 
 F = TypeVar("F", bound=Callable[..., object])
 
+# The folders with kernels in them. What lies elsewhere can be edited without compiling anything again.
+COMPILED = ("families", "engine/kernels", "engine/search")
+
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
@@ -106,9 +109,9 @@ def source_digest() -> str:
     digest is compiled again when any kernel it calls has changed, as happens after an upgrade.
     """
     here = Path(__file__).parent
-    sources = sorted([*here.glob("_jit.py"), *here.glob("engine/*.py"), *here.glob("bases/*.py")])
+    sources = [here / "_jit.py", *(path for part in COMPILED for path in here.glob(f"{part}/**/*.py"))]
     digest = blake2b(digest_size=16)
-    for source in sources:
+    for source in sorted(sources):
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()

@@ -1,7 +1,7 @@
 """Designs to test the engine with."""
 
 from saltus import AnnealedRegressor
-from saltus.regressors.base import check_data
+from saltus.estimators.base import check_data
 
 
 def make(X, Y, basis="gaussian", sample_weight=None, **options):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from saltus.bases import RADIAL_NAMES, Radial
-from saltus.criteria import Counts, learned_metric_table, penalty_table
-from saltus.engine.chain import ACCEPTED, NEVER, Tuning, run_block, run_learned_block, start_record, start_state
-from saltus.engine.design import FAINTEST, Box, FixedPart, make_design
-from saltus.engine.placing import place_centers
-from saltus.engine.sharpness import SHARPEST
+from saltus.engine.kernels.chain import ACCEPTED, NEVER, Tuning, run_block, run_learned_block, start_record, start_state
+from saltus.engine.problem.criteria import Counts, learned_metric_table, penalty_table
+from saltus.engine.problem.design import FAINTEST, Box, FixedPart, make_design
+from saltus.engine.search.starts import place_centers
+from saltus.families import RADIAL_NAMES, Radial
+from saltus.families.sharpness import SHARPEST
 from tests.reference import ReferenceChain
 
 N_STEPS, K_MAX = 400, 6

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from saltus import Radial
-from saltus.bases import RADIAL_NAMES
-from saltus.engine.chain import start_state
-from saltus.engine.descent import DEPENDENT, Landscape
-from saltus.engine.factor import from_tiles
-from saltus.engine.placing import place_centers
+from saltus.engine.kernels.chain import start_state
+from saltus.engine.kernels.factor import from_tiles
+from saltus.engine.search.pruning import DEPENDENT, Landscape
+from saltus.engine.search.starts import place_centers
+from saltus.families import RADIAL_NAMES
 from tests.engine.designs import make
 
 

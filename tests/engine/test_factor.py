@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from saltus.engine.factor import (
+from saltus.engine.kernels.factor import (
     COLLINEAR,
     UNRESOLVED,
     make_factor,

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from saltus import Radial
-from saltus.bases import RADIAL_NAMES
-from saltus.engine.descent import Landscape, looks_a_call
-from saltus.engine.factor import from_tiles
-from saltus.engine.gauss_newton import GAIN, MOST_REFUSALS, climb_damped, looks_a_step, make_curvature
-from saltus.engine.gradient import make_work
-from saltus.engine.hopping import shake
-from saltus.engine.quasi_newton import start_search
+from saltus.engine.kernels.factor import from_tiles
+from saltus.engine.search.gauss_newton import GAIN, MOST_REFUSALS, climb_damped, looks_a_step, make_curvature
+from saltus.engine.search.gradient import make_work
+from saltus.engine.search.hops import shake
+from saltus.engine.search.pruning import Landscape, looks_a_call
+from saltus.engine.search.quasi_newton import start_search
+from saltus.families import RADIAL_NAMES
 from tests.engine.designs import make
 
 

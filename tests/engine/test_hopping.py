@@ -7,12 +7,12 @@ from time import sleep
 import numpy as np
 import pytest
 
-import saltus.engine.rounds as rounds
+import saltus.engine.drivers.rounds as rounds
 from saltus import AnnealedRegressor, EarlyEndWarning
-from saltus.engine.crew import Crew
-from saltus.engine.descent import Landscape, Place
-from saltus.engine.hopping import hop, neighbours, replace, shake, shake_metric
-from saltus.engine.placing import starting_centers, weighted_quantiles
+from saltus.engine.drivers.stop import Crew
+from saltus.engine.search.hops import hop, neighbours, replace, shake, shake_metric
+from saltus.engine.search.pruning import Landscape, Place
+from saltus.engine.search.starts import starting_centers, weighted_quantiles
 from tests.engine.designs import make
 
 COST = 6.0  # about what a basis function costs here

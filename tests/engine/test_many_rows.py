@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning
-from saltus.criteria import resolution
-from saltus.engine import anneal, descent, rounds
-from saltus.engine.crew import Crew
-from saltus.engine.descent import THOROUGHLY, WITH_MANY_ROWS, Landscape, coarse_to_fine
-from saltus.engine.placing import downhill
-from saltus.engine.result import AnnealResult
-from saltus.engine.rounds import ITERATIONS_A_ROUND, Chain, Settings, iterations_of_first_round
+from saltus.engine.drivers import anneal, rounds
+from saltus.engine.drivers.rounds import ITERATIONS_A_ROUND, Chain, Settings, iterations_of_first_round
+from saltus.engine.drivers.stop import Crew
+from saltus.engine.problem.criteria import resolution
+from saltus.engine.results.chains import AnnealResult
+from saltus.engine.search import pruning as descent
+from saltus.engine.search.pruning import THOROUGHLY, WITH_MANY_ROWS, Landscape, coarse_to_fine
+from saltus.engine.search.starts import downhill
 from tests.engine.designs import make
 
 N_ROWS = 1000
@@ -145,7 +146,7 @@ def test_a_small_improvement_is_none_where_rows_are_many(data, monkeypatch):
     crew = Crew()
     assert settings.iterations_of_round(history, design) == ITERATIONS_A_ROUND
     assert not anneal._why_stop(np.array([100.0, 40.0]), history, design.resolution, settings, crew)
-    monkeypatch.setattr("saltus.criteria.SAME_A_ROW", 70 / N_ROWS)
+    monkeypatch.setattr("saltus.engine.problem.criteria.SAME_A_ROW", 70 / N_ROWS)
     assert settings.iterations_of_round(history, design) == 4 * ITERATIONS_A_ROUND
     assert "2 chains agreed" in anneal._why_stop(np.array([100.0, 40.0]), history, design.resolution, settings, crew)
     assert "no improvement" in anneal._why_stop(np.array([100.0, 0.0]), history, design.resolution, settings, crew)
@@ -186,7 +187,7 @@ def test_a_fit_of_more_rows_than_descents_see_is_resumed_to_the_last_bit(few, da
     monkeypatch.setattr(descent, "MOST_ROWS", 500)
     options = {"random_state": 0, "n_chains": 2, "n_iter": 3000}
     whole = AnnealedRegressor(**options).fit(*data)
-    monkeypatch.setattr("saltus.progress.SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr("saltus.estimators.progress.SECONDS_BETWEEN_REPORTS", 0.0)
     path = tmp_path / "fit.saltus"
     with pytest.warns(EarlyEndWarning):
         AnnealedRegressor(**options).fit(*data, callback=lambda progress: progress.chain == 1, checkpoint=path)
@@ -198,7 +199,7 @@ def test_a_fit_of_more_rows_than_descents_see_is_resumed_to_the_last_bit(few, da
 def test_values_differ_by_less_where_rows_are_many(monkeypatch, data):
     assert resolution(500) == 1
     assert resolution(1e6) == pytest.approx(100)
-    monkeypatch.setattr("saltus.criteria.SAME_A_ROW", 1e3)
+    monkeypatch.setattr("saltus.engine.problem.criteria.SAME_A_ROW", 1e3)
     model = AnnealedRegressor(random_state=0, n_chains=3, n_iter=20).fit(*data)
     assert "3 of 3 within 1e+06" in model.result_.status
     assert "3 of 3 chains agree" in str(model.summary())
@@ -229,7 +230,7 @@ def test_a_chain_starts_again_where_it_is_behind_by_more_than_is_near(data, monk
     chain = Chain(np.random.default_rng(0), best.places, best.relevance, model.result_.chains[0])
     ahead = replace(best, log_posterior=best.log_posterior + 500.0)
     assert anneal._restart_if_behind(chain, ahead, design).centers is None
-    monkeypatch.setattr("saltus.criteria.SAME_A_ROW", 0.2)
+    monkeypatch.setattr("saltus.engine.problem.criteria.SAME_A_ROW", 0.2)
     assert anneal._restart_if_behind(chain, ahead, design).centers is best.places
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from saltus.engine.moves import BIRTH, DEATH, MERGE, SPLIT, UPDATE, make_edits
+from saltus.engine.kernels.moves import BIRTH, DEATH, MERGE, SPLIT, UPDATE, make_edits
 from tests.kernels import propose
 
 K_MAX, SPLIT_SCALE, WALK_SCALE = 8, 0.2, 0.1

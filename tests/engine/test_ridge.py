@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numba import njit
 
-from saltus.engine import ridge as ridges
-from saltus.engine import sample
-from saltus.engine.chain import Tuning, start_record, start_state
-from saltus.engine.placing import place_independent_centers
-from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
+from saltus.engine.kernels import gibbs as sample
+from saltus.engine.kernels import ridge as ridges
+from saltus.engine.kernels.chain import Tuning, start_record, start_state
+from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
+from saltus.engine.search.starts import place_independent_centers
 from tests.statistical import geweke
 
 NEVER = 10**9

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 
-from saltus.bases import Radial
-from saltus.engine.chain import Tuning, run_block, start_record, start_state
-from saltus.engine.design import Box, FixedPart, make_design
+from saltus.engine.kernels.chain import Tuning, run_block, start_record, start_state
+from saltus.engine.problem.design import Box, FixedPart, make_design
+from saltus.families import Radial
 from tests.reference import ReferenceChain
 
 K_MAX, PENALTY, BURN_IN = 2, 1.0, 500

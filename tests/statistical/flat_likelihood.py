@@ -8,10 +8,10 @@ from math import factorial
 
 import numpy as np
 
-from saltus.bases import Radial
-from saltus.engine.chain import Tuning, run_block, start_record, start_state
-from saltus.engine.design import Box, FixedPart, make_design
-from saltus.engine.placing import place_centers
+from saltus.engine.kernels.chain import Tuning, run_block, start_record, start_state
+from saltus.engine.problem.design import Box, FixedPart, make_design
+from saltus.engine.search.starts import place_centers
+from saltus.families import Radial
 
 K_MAX, MEAN, SPLIT_SCALE = 8, 3.0, 0.15
 STEPS_BETWEEN_LOOKS = 20

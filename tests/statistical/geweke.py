@@ -10,12 +10,12 @@ from math import factorial
 
 import numpy as np
 
-from saltus.bases import Radial
-from saltus.engine.chain import Tuning, start_record, start_state
-from saltus.engine.design import Box, FixedPart, make_design
-from saltus.engine.factor import COLLINEAR, refactor
-from saltus.engine.placing import place_centers
-from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
+from saltus.engine.kernels.chain import Tuning, start_record, start_state
+from saltus.engine.kernels.factor import COLLINEAR, refactor
+from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
+from saltus.engine.problem.design import Box, FixedPart, make_design
+from saltus.engine.search.starts import place_centers
+from saltus.families import Radial
 
 K_MAX, N_ROWS = 4, 20
 PRIOR = Prior(v0=8.0, g0=6.0, a=4.0, b=6.0, e1=1.5, e2=1.0)

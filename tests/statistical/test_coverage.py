@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from saltus import BayesianRegressor
-from saltus.engine.chain import Tuning
-from saltus.engine.design import OutputScale
-from saltus.engine.posterior import SamplerSettings, sample_posterior
-from saltus.engine.predictive import Features, Predictive
+from saltus.engine.drivers.sample import SamplerSettings, sample_posterior
+from saltus.engine.kernels.chain import Tuning
+from saltus.engine.problem.design import OutputScale
+from saltus.engine.results.predictive import Features, Predictive
 from tests.statistical import geweke
 
 LIMIT = 4.85

@@ -45,67 +45,67 @@ ALWAYS = {"a lost Jacobian", "a pair that shrinks as it moves", "log_green tempe
 BUGS = {
     "a lost Jacobian": (
         FLAT,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("d * np.log(4.0 * split_scale)", "d * np.log(2.0)")],
     ),
-    "k for k + 1": (FLAT, "engine/moves.py", [("-np.log(k + 1.0)", "-np.log(max(k, 1.0))")]),
+    "k for k + 1": (FLAT, "engine/kernels/moves.py", [("-np.log(k + 1.0)", "-np.log(max(k, 1.0))")]),
     "the paper's own ratios": (
         FLAT,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("d * np.log(4.0 * split_scale)", "np.log(split_scale)")],
     ),
     "a clamp at the edge of the box": (
         FLAT,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("edits.incoming[which, 0, i] = value", "value = edits.incoming[which, 0, i] = min(max(value, 0.0), 1.0)")],
     ),
-    "u in [0, 1]": (FLAT, "engine/moves.py", [("(2.0 * rng.random() - 1.0)", "rng.random()")]),
+    "u in [0, 1]": (FLAT, "engine/kernels/moves.py", [("(2.0 * rng.random() - 1.0)", "rng.random()")]),
     "split without the condition on neighbours": (
         FLAT,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("if distance < squared_gap:", "if distance < 0.0:")],
     ),
     "a pair that shrinks as it moves": (
         FLAT,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [
             # Such moves are a few in a hundred: make them many.
             ("PAIR_UPDATE_PROBABILITY = 0.25", "PAIR_UPDATE_PROBABILITY = 1.0"),
             ("high = centers[other, i] + shift", "high = 0.2 * low + 0.8 * (centers[other, i] + shift)"),
         ],
     ),
-    "merge without mutual nearness": (FLAT, "engine/moves.py", [("if back != one:", "if back < 0:")]),
+    "merge without mutual nearness": (FLAT, "engine/kernels/moves.py", [("if back != one:", "if back < 0:")]),
     "a null move turned into another": (
         FLAT,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("if move == BIRTH:", "if move == BIRTH or (k == 0 and move == DEATH):")],
     ),
     "log_green tempered": (
         TEMPERED,
-        "engine/chain.py",
+        "engine/kernels/chain.py",
         [("log_ratio / temperature + log_green", "(log_ratio + log_green) / temperature")],
     ),
     "a Jacobian without the width": (
         OWN_WIDTHS,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("d * np.log(4.0 * split_scale)", "(d - 1) * np.log(4.0 * split_scale)")],
     ),
     "neighbours found by centres without widths": (
         OWN_WIDTHS,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("for i in range(point.size):", "for i in range(point.size - 1):")],
     ),
     "inputs switched on with small relevances only": (
         METRIC,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("LOG_SMALLEST + (LOG_LARGEST - LOG_SMALLEST) * rng.random()", "LOG_SMALLEST * rng.random()")],
     ),
     "a stretch that is not symmetric": (
         METRIC,
-        "engine/moves.py",
+        "engine/kernels/moves.py",
         [("factor = np.exp(scale * rng.standard_normal())", "factor = 1.0 + scale * rng.random()")],
     ),
-    "1/T for 1/T - 1": (TWO_STAGE, "engine/chain.py", [("(1.0 / temperature - 1.0)", "(1.0 / temperature)")]),
+    "1/T for 1/T - 1": (TWO_STAGE, "engine/kernels/chain.py", [("(1.0 / temperature - 1.0)", "(1.0 / temperature)")]),
 }  # fmt: skip
 
 

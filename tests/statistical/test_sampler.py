@@ -7,8 +7,8 @@ limit: the false-alarm rate of this file is below 8e-4.
 import numpy as np
 import pytest
 
-from saltus.engine.chain import Tuning, start_record, start_state
-from saltus.engine.sample import Prior, run_sample_block, start_hierarchy
+from saltus.engine.kernels.chain import Tuning, start_record, start_state
+from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
 from tests.statistical import exact_posterior, flat_likelihood, geweke
 from tests.statistical.planted import worst_t_with_bug
 
@@ -128,7 +128,7 @@ RELATIVE_BUGS = {
 @pytest.mark.planted
 @pytest.mark.parametrize("name", RELATIVE_BUGS)
 def test_planted_bugs_of_a_relative_ridge_are_caught(name, tmp_path):
-    worst = worst_t_with_bug(tmp_path, "engine/sample.py", RELATIVE_BUGS[name], "geweke", ["1", "2", "relative"])
+    worst = worst_t_with_bug(tmp_path, "engine/kernels/gibbs.py", RELATIVE_BUGS[name], "geweke", ["1", "2", "relative"])
     assert worst > 2 * LIMIT
 
 
@@ -136,4 +136,4 @@ def test_planted_bugs_of_a_relative_ridge_are_caught(name, tmp_path):
     "name", [pytest.param(bug, marks=() if bug in ALWAYS else pytest.mark.planted) for bug in BUGS]
 )
 def test_planted_bugs_are_caught(name, tmp_path):
-    assert worst_t_with_bug(tmp_path, "engine/sample.py", BUGS[name], "geweke", ["1", "2"]) > 2 * LIMIT
+    assert worst_t_with_bug(tmp_path, "engine/kernels/gibbs.py", BUGS[name], "geweke", ["1", "2"]) > 2 * LIMIT

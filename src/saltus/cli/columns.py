@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._typing import Bools, Floats
-from saltus.document import count, join_names, one_line
-from saltus.magnitude import check_magnitude
-from saltus.tables import Table, TableError
-from saltus.tables.table import quote
+from saltus.cli.tables import Table, TableError
+from saltus.cli.tables.table import quote
+from saltus.estimators.magnitude import check_magnitude
+from saltus.inspection.document import count, join_names, one_line
 
 # An input that more than this share of rows lacks would cost more rows than it is worth.
 MOST_MISSING = 0.5

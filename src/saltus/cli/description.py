@@ -2,8 +2,8 @@
 
 import textwrap
 
-from saltus.document import LINE_WIDTH, Cell, Section, Table, count
-from saltus.regressors import Regressor
+from saltus.estimators import Regressor
+from saltus.inspection.document import LINE_WIDTH, Cell, Section, Table, count
 from saltus.report.recipe import recipe_caveats, recipe_code
 
 

@@ -36,8 +36,8 @@ def run(options: argparse.Namespace) -> int:
 
     import saltus
     from saltus.cli.models import load_model
-    from saltus.document import one_line
-    from saltus.regressors import BayesianRegressor
+    from saltus.estimators import BayesianRegressor
+    from saltus.inspection.document import one_line
 
     model = load_model(options.model)
     path = still_free(options.onnx, force=options.force)

@@ -11,7 +11,7 @@ from saltus.cli.outputs import check_output, check_page, name_beside, still_free
 if TYPE_CHECKING:
     from saltus.cli.options import Commands
     from saltus.cli.rows import Rows
-    from saltus.regressors import Regressor
+    from saltus.estimators import Regressor
 
 BASES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric")
 METRICS = ("learned", "standardized", "euclidean", "mahalanobis")
@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
     print(paragraphs([f"{options.data}: {table.n_rows} rows, {len(table.header)} columns.", *told]), flush=True)
     note("Fitting. Ctrl-C ends it with the best so far. The first fit on a machine compiles, which takes a while.")
     from saltus.cli.modelling import fit_model
-    from saltus.engine.crew import INTERRUPTED as BY_CTRL_C
+    from saltus.engine.drivers.stop import INTERRUPTED as BY_CTRL_C
 
     if options.report is not None:
         _require_pictures()

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from saltus._typing import Floats
-from saltus.document import join_names
-from saltus.regressors import Regressor
-from saltus.tables import Table, TableError
-from saltus.tables.table import suggest
+from saltus.cli.tables import Table, TableError
+from saltus.cli.tables.table import suggest
+from saltus.estimators import Regressor
+from saltus.inspection.document import join_names
 
 
 def match_inputs(table: Table, names: Sequence[str], model: Regressor) -> Floats:

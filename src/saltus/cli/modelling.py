@@ -12,14 +12,14 @@ from saltus.cli.columns import Data
 from saltus.cli.console import note
 from saltus.cli.pace import Deadline, draws_of, iterations_within
 from saltus.cli.rows import Rows
-from saltus.document import join_names
-from saltus.regressors import (
+from saltus.estimators import (
     AnnealedRegressor,
     BayesianRegressor,
     DependentFeaturesWarning,
     EarlyEndWarning,
     Regressor,
 )
+from saltus.inspection.document import join_names
 
 
 def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[Regressor, str]:

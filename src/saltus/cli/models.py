@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import saltus
-from saltus.regressors import Regressor
+from saltus.estimators import Regressor
 
 ZIP = b"PK\x03\x04"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from saltus.tables import Table
+    from saltus.cli.tables import Table
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -52,7 +52,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def read(options: argparse.Namespace, wanted: "Collection[str]", *, keep_rows: bool = False) -> "Table":
     """Read the table that a command was given."""
-    from saltus.tables import read_table
+    from saltus.cli.tables import read_table
 
     return read_table(
         options.data,

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from saltus.cli.console import note
 from saltus.cli.rows import Rows
-from saltus.engine.events import Progress
-from saltus.regressors import BayesianRegressor
+from saltus.engine.drivers.events import Progress
+from saltus.estimators import BayesianRegressor
 
 # Of a chain. Few chains that disagree after so many would agree after more.
 LEAST_ITERATIONS, MOST_ITERATIONS = 1000, 2_000_000

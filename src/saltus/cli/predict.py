@@ -44,10 +44,10 @@ def run(options: argparse.Namespace) -> int:
         check_output(options.output, force=options.force, inputs=(options.data, options.model))
         if options.output.suffix.lower() == ".parquet":
             raise ValueError(f"Predictions are written as CSV, and {options.output} would be taken for Parquet.")
-    from saltus.atomic import replacing
     from saltus.cli.matching import describe_inputs, match_inputs
     from saltus.cli.models import load_model
     from saltus.cli.predictions import check_interval, predict_columns, write_csv
+    from saltus.storage.atomic import replacing
 
     model = load_model(options.model)
     check_interval(model, options.interval)

@@ -6,8 +6,8 @@ import io
 import numpy as np
 
 from saltus._typing import Floats
-from saltus.regressors import BayesianRegressor, Regressor
-from saltus.tables import Table
+from saltus.cli.tables import Table
+from saltus.estimators import BayesianRegressor, Regressor
 
 
 def check_interval(model: Regressor, coverage: float | None) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 
 from saltus._typing import Floats
 from saltus.cli.columns import Data
-from saltus.document import count
-from saltus.tables import TableError
+from saltus.cli.tables import TableError
+from saltus.inspection.document import count
 
 # Beside the coefficients of the linear term, so many rows are the least that criteria are defined for.
 SPARE_ROWS = 3

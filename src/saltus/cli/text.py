@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterable
 
-from saltus.document import LINE_WIDTH
+from saltus.inspection.document import LINE_WIDTH
 
 
 def paragraphs(sentences: Iterable[str]) -> str:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from saltus.cli.rows import Rows
-from saltus.document import Cell, Section, Table, count, one_line, percent
-from saltus.regressors import BayesianRegressor, Regressor
-from saltus.scores import Score, check_rows, score_rows
+from saltus.estimators import BayesianRegressor, Regressor
+from saltus.inspection.document import Cell, Section, Table, count, one_line, percent
+from saltus.inspection.metrics import Score, check_rows, score_rows
 
 # With fewer held-out rows than this, their scores are said to be uncertain.
 FEW_ROWS = 20

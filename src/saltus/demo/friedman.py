@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.datasets import make_friedman1
 
 from saltus._typing import Floats
-from saltus.curves import partial_dependence
 from saltus.demo.picture import save_picture
-from saltus.document import Cell, Table, percent
+from saltus.estimators import AnnealedRegressor
+from saltus.inspection.curves import partial_dependence
+from saltus.inspection.document import Cell, Table, percent
 from saltus.plots import plot_dependence, require_matplotlib
-from saltus.regressors import AnnealedRegressor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from saltus.atomic import replacing
 from saltus.plots import require_matplotlib
+from saltus.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

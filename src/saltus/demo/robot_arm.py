@@ -10,8 +10,8 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.datasets import make_robot_arm, robot_arm_position
 from saltus.demo.picture import save_picture
+from saltus.estimators import AnnealedRegressor
 from saltus.plots import plot_convergence, summed_mse
-from saltus.regressors import AnnealedRegressor
 
 N_TRAIN = 200
 N_TEST = 200

@@ -7,9 +7,9 @@ import numpy as np
 
 from saltus._typing import Floats
 from saltus.demo.picture import save_picture
-from saltus.document import percent
+from saltus.estimators import BayesianRegressor
+from saltus.inspection.document import percent
 from saltus.plots import plot_fit, plot_size, require_matplotlib
-from saltus.regressors import BayesianRegressor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from saltus.curves import spread_out
-from saltus.engine.network import Network
-from saltus.findings import find_column, rank_by_relevance, single_network
+from saltus.engine.results.network import Network
+from saltus.estimators import BayesianRegressor, Regressor
+from saltus.estimators.base import check_inputs
+from saltus.inspection.curves import spread_out
+from saltus.inspection.findings import find_column, rank_by_relevance, single_network
 from saltus.plots.style import BLUE, GREEN, ORANGE, finish, ink, legend_below, make_axes
-from saltus.regressors import BayesianRegressor, Regressor
-from saltus.regressors.base import check_inputs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from saltus.document import count
-from saltus.engine.result import MoveCount, Trace
+from saltus.engine.results.chains import MoveCount, Trace
+from saltus.estimators import AnnealedRegressor, BayesianRegressor, Regressor
+from saltus.inspection.document import count
 from saltus.plots.style import BLUE, CYCLE, ORANGE, count_along, finish, ink, make_axes, require_matplotlib
-from saltus.regressors import AnnealedRegressor, BayesianRegressor, Regressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from saltus.plots.style import CYCLE, require_matplotlib
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from saltus.regressors import AnnealedRegressor
+    from saltus.estimators import AnnealedRegressor
 
 
 def summed_mse(Y: Floats, predicted: Floats) -> float:

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
-from saltus.curves import partial_dependence
-from saltus.findings import find_column
+from saltus.estimators import Regressor
+from saltus.estimators.base import check_inputs
+from saltus.inspection.curves import partial_dependence
+from saltus.inspection.findings import find_column
 from saltus.plots.style import BLUE, finish, ink, make_axes
-from saltus.regressors import Regressor
-from saltus.regressors.base import check_inputs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
-from saltus.curves import predict_new, spread_out
-from saltus.findings import find_column
+from saltus.estimators import BayesianRegressor, Regressor
+from saltus.inspection.curves import predict_new, spread_out
+from saltus.inspection.findings import find_column
+from saltus.inspection.metrics import check_rows
 from saltus.plots.style import BLUE, finish, ink, make_axes
-from saltus.regressors import BayesianRegressor, Regressor
-from saltus.scores import check_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

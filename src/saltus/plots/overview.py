@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from saltus.findings import rank_by_effect
+from saltus.estimators import Regressor
+from saltus.inspection.findings import rank_by_effect
 from saltus.plots.centers import plot_centers
 from saltus.plots.chains import plot_acceptance, plot_trace
 from saltus.plots.dependence import plot_dependence
 from saltus.plots.fit import plot_fit
 from saltus.plots.size import plot_size
 from saltus.plots.style import require_matplotlib
-from saltus.regressors import Regressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from saltus.findings import SIZES_BESIDE_BEST, criterion_by_size, criterion_label, nearly_as_good
+from saltus.estimators import BayesianRegressor, Regressor
+from saltus.inspection.findings import SIZES_BESIDE_BEST, criterion_by_size, criterion_label, nearly_as_good
 from saltus.plots.style import BLUE, GREEN, ORANGE, count_along, finish, make_axes
-from saltus.regressors import BayesianRegressor, Regressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from saltus.document import one_line
+from saltus.inspection.document import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import saltus
-from saltus.atomic import replacing
-from saltus.document import Cell, Table, count, join_names, percent, to_html
-from saltus.regressors import BayesianRegressor, Regressor
+from saltus.estimators import BayesianRegressor, Regressor
+from saltus.inspection.document import Cell, Table, count, join_names, percent, to_html
+from saltus.inspection.metrics import check_rows, score_rows
+from saltus.inspection.summary import summarize
 from saltus.report.formula import formula_html
 from saltus.report.pictures import MOST_INPUTS, MOST_OUTPUTS, choose_pictures
 from saltus.report.recipe import option_table, recipe_caveats, recipe_code
-from saltus.scores import check_rows, score_rows
-from saltus.summary import summarize
+from saltus.storage.atomic import replacing
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from saltus._typing import Floats
-from saltus.bases import Radial
-from saltus.document import Cell, Table, count, to_html
-from saltus.findings import single_network
-from saltus.formula import ROUNDING, Formula, digits_needed
-from saltus.regressors import BayesianRegressor, Regressor
-from saltus.regressors.notes import DataNotes
+from saltus.estimators import BayesianRegressor, Regressor
+from saltus.estimators.notes import DataNotes
+from saltus.families import Radial
+from saltus.inspection.document import Cell, Table, count, to_html
+from saltus.inspection.findings import single_network
+from saltus.inspection.formula import ROUNDING, Formula, digits_needed
 
 # With more inputs than this, the linear term is left to its table.
 MOST_TERMS = 12

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
-from saltus.document import count, one_line, show, to_html
-from saltus.findings import rank_by_effect, rank_by_relevance, single_network
+from saltus.estimators import BayesianRegressor, Regressor
+from saltus.inspection.document import count, one_line, show, to_html
+from saltus.inspection.findings import rank_by_effect, rank_by_relevance, single_network
+from saltus.inspection.summary import summarize
 from saltus.plots import plot_acceptance, plot_centers, plot_dependence, plot_fit, plot_size, plot_trace
-from saltus.regressors import BayesianRegressor, Regressor
 from saltus.report.svg import draw_svg
-from saltus.summary import summarize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from saltus.document import Table
-from saltus.findings import ended_early
-from saltus.regressors import Regressor
+from saltus.estimators import Regressor
+from saltus.inspection.document import Table
+from saltus.inspection.findings import ended_early
 
 # Larger arrays have a name in the code instead of being written out.
 LARGEST_ARRAY = 60

@@ -1,0 +1,1 @@
+"""Chains in parallel: rounds, sampling, stopping and checkpoints."""

@@ -1,0 +1,1 @@
+"""The problem of a fit: data, scaled; the target; criteria; which families."""

@@ -1,0 +1,160 @@
+"""Prediction from draws of the posterior: a mixture of Student's t distributions, one for each draw.
+
+Given the centres and delta^2 of a draw, the coefficients and the noise variance are integrated out exactly: at a row
+with features d, a new y has a t distribution with N + v0 degrees of freedom, mean d'alpha, and squared scale
+S/(N + v0) (1 + ||K'd||^2), K K' = W^-1. Moments of the mixture are therefore Rao-Blackwellised: no sampled
+coefficient enters them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
+
+from saltus._typing import Floats, Ints
+from saltus.engine.problem.design import Box, Design, OutputScale
+from saltus.engine.results.draws import Draw
+from saltus.families import Basis
+from saltus.families.distances import squared_distances
+
+# Rows are taken so many at a time that the means and scales of all draws fill no more than this.
+BYTES_AT_A_TIME = 64_000_000
+
+# Quantiles are found to this share of the scale.
+QUANTILE_TOLERANCE = 1e-5
+MOST_QUANTILE_STEPS = 60
+FEWEST_DEGREES = 10
+SMALLEST_DENSITY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns of a design, at new rows."""
+
+    box: Box
+    basis: Basis
+    to_metric: Floats
+    means: Floats
+    spreads: Floats
+    kept: Ints
+
+    @classmethod
+    def of(cls, design: Design) -> "Features":
+        """Take what is needed of a design, and none of its data."""
+        fixed = design.fixed
+        return cls(design.box, design.basis, design.to_metric, fixed.means, fixed.spreads, fixed.kept)
+
+    def columns(self, X: Floats, draw: Draw) -> Floats:
+        """Evaluate (N, m): the linear term, then the basis functions of a draw."""
+        U = self.box.to_unit(X)
+        linear = ((U - self.means) / self.spreads)[:, self.kept]
+        to_metric = draw.relevance[:, None] * self.to_metric
+        r_squared = squared_distances(U @ to_metric.T, draw.centers_unit @ to_metric.T) * draw.sharpness**2
+        phi = self.basis.profile(r_squared)
+        return np.hstack([np.ones((len(X), 1)), linear, phi])
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Student's t components for some rows: (n_draws, N, c), in the user's units."""
+
+    mean: Floats
+    scale_squared_signal: Floats  # of the function itself
+    scale_squared_noise: Floats  # what the noise adds
+    degrees: float
+
+    @property
+    def scale(self) -> Floats:
+        """Scale of a new y."""
+        return np.sqrt(self.scale_squared_signal + self.scale_squared_noise)
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean and variance (N, c) of a new y."""
+        within = self.scale**2 * self.degrees / (self.degrees - 2.0)
+        return self.mean.mean(axis=0), within.mean(axis=0) + self.mean.var(axis=0)
+
+    def quantile(self, probability: float) -> Floats:
+        """Quantile (N, c) of a new y, by Newton's method on the distribution function, kept within a bracket."""
+        scale = self.scale
+        of_each = self.mean + scale * stdtrit(self.degrees, probability)
+        low, high = of_each.min(axis=0), of_each.max(axis=0)
+        mean, variance = self.moments()
+        at = np.clip(mean + np.sqrt(variance) * ndtri(probability), low, high)
+        tolerance = QUANTILE_TOLERANCE * scale.min(axis=0)
+        for _ in range(MOST_QUANTILE_STEPS):
+            standardized = (at - self.mean) / scale
+            excess = student_distribution(self.degrees, standardized).mean(axis=0) - probability
+            low, high = np.where(excess < 0, at, low), np.where(excess < 0, high, at)
+            step = -excess / np.maximum(self._density(standardized, scale), SMALLEST_DENSITY)
+            if (np.abs(step) <= tolerance).all():
+                break
+            # Where Newton's step leaves the bracket, halve the bracket instead.
+            inside = (at + step >= low) & (at + step <= high)
+            at = np.where(inside, at + step, 0.5 * (low + high))
+        return at
+
+    def _density(self, standardized: Floats, scale: Floats) -> Floats:
+        """Evaluate the density of the mixture, given (y - mean) / scale of each component."""
+        half = 0.5 * (self.degrees + 1.0)
+        log_unit = gammaln(half) - gammaln(0.5 * self.degrees) - 0.5 * np.log(self.degrees * np.pi)
+        return (np.exp(log_unit - half * np.log1p(standardized**2 / self.degrees)) / scale).mean(axis=0)
+
+
+def student_distribution(degrees: float, t: Floats) -> Floats:
+    """Evaluate the distribution function of Student's t.
+
+    By Hill's expansion (Communications of the ACM 13, 1970, algorithm 395), which is right to 1e-9 from 10 degrees of
+    freedom on and takes a tenth of the time of the incomplete beta function.
+    """
+    if degrees < FEWEST_DEGREES:
+        return stdtr(degrees, t)
+    a = degrees - 0.5
+    b = 48.0 * a * a
+    s = a * np.log1p(t * t / degrees)
+    correction = (s + 3.0) / b - (((4.0 * s + 33.0) * s + 240.0) * s + 855.0) / (10.0 * b * (b + 0.8 * s * s + 100.0))
+    return ndtr(np.copysign(np.sqrt(s) * (1.0 + correction), t))
+
+
+@dataclass(frozen=True)
+class Predictive:
+    """The posterior predictive distribution."""
+
+    features: Features
+    outputs: OutputScale
+    draws: tuple[Draw, ...]
+    degrees: float  # N + v0
+
+    def mixtures(self, X: Floats) -> Iterator[tuple[slice, Mixture]]:
+        """Go through the rows of X, some at a time."""
+        n_components = len(self.draws) * len(self.outputs.scale)
+        n_rows = max(BYTES_AT_A_TIME // (8 * 6 * n_components), 1)
+        for first in range(0, len(X), n_rows):
+            part = slice(first, min(first + n_rows, len(X)))
+            yield part, self._mixture(X[part])
+
+    def _mixture(self, X: Floats) -> Mixture:
+        shape = (len(self.draws), len(X), len(self.outputs.scale))
+        mean, signal, noise = np.empty(shape), np.empty(shape), np.empty(shape)
+        for j, draw in enumerate(self.draws):
+            D = self.features.columns(X, draw)
+            mean[j] = D @ draw.mean
+            for i, K in enumerate(draw.K):
+                half = D @ K
+                unit = draw.S[i] / self.degrees
+                signal[j, :, i] = unit * np.einsum("nm,nm->n", half, half)
+                noise[j, :, i] = unit
+        squared = self.outputs.scale**2
+        return Mixture(self.outputs.mean + self.outputs.scale * mean, squared * signal, squared * noise, self.degrees)
+
+    def sample(self, rng: np.random.Generator, X: Floats, n_samples: int) -> Floats:
+        """Draw functions with noise from the posterior, (N, c, n_samples): rows of one sample share their function."""
+        samples = np.empty((len(X), len(self.outputs.scale), n_samples))
+        for s in range(n_samples):
+            draw = self.draws[rng.integers(len(self.draws))]
+            D = self.features.columns(X, draw)
+            for i, K in enumerate(draw.K):
+                sigma = np.sqrt(0.5 * draw.S[i] / rng.standard_gamma(0.5 * self.degrees))
+                alpha = draw.mean[:, i] + sigma * (K @ rng.standard_normal(len(K)))
+                samples[:, i, s] = D @ alpha + sigma * rng.standard_normal(len(X))
+        return self.outputs.mean[:, None] + self.outputs.scale[:, None] * samples

@@ -1,0 +1,1 @@
+"""Where chains start and end: descents, pruning and hops."""

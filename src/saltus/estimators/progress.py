@@ -1,0 +1,136 @@
+"""A single calm line that says how a fit is going, and callbacks that are told."""
+
+import multiprocessing
+import sys
+from collections.abc import Callable, Sequence
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from saltus.engine.drivers.events import Progress
+
+SECONDS_BETWEEN_REPORTS = 0.1
+LINE_LENGTH = 78
+
+# How long a fit will take is said after it has been watched for so many seconds.
+SECONDS_TO_JUDGE_BY = 1.0
+
+Callback = Callable[[Progress], object]
+ToCriterion = Callable[[float], float]  # of the log posterior
+
+# One line at a time: fits on other threads stay silent.
+_line_is_taken = Lock()
+
+
+class Reporter:
+    """Tells callbacks and draws a line, at most ten times a second each. Silent in another process.
+
+    Used as a context manager, and called by chains. What a callback returns, if it is true, stops the fit. A search
+    gives `to_criterion`, and the line shows the best value; a sampler does not, and it shows the present state.
+    """
+
+    def __init__(
+        self,
+        n_chains: int,
+        n_iter: int | None,
+        *,
+        max_seconds: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: bool = False,
+        to_criterion: ToCriterion | None = None,
+    ) -> None:
+        self._line = Line(n_chains, n_iter, max_seconds, to_criterion) if verbose else None
+        self._callbacks = callbacks
+        self._last = -float("inf")
+        self._lock: Lock | None = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_line": None, "_callbacks": (), "_last": 0.0, "_lock": None}
+
+    def __enter__(self) -> "Reporter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._line is not None:
+            self._line.close()
+
+    def __call__(self, progress: Progress) -> bool:
+        """Take note of a chain; report if it is time. Returns whether to stop."""
+        if self._lock is None:
+            return False
+        with self._lock:
+            is_time = monotonic() - self._last >= SECONDS_BETWEEN_REPORTS
+            if self._line is not None:
+                self._line.update(progress, draw=is_time)
+            if not is_time:
+                return False
+            self._last = monotonic()
+            said = [callback(progress) for callback in self._callbacks]
+            return any(map(bool, said))
+
+
+class Line:
+    """Draws over itself on a terminal or in a notebook; elsewhere it is drawn once, at the end."""
+
+    def __init__(
+        self,
+        n_chains: int,
+        n_iter: int | None,
+        max_seconds: float | None,
+        to_criterion: ToCriterion | None,
+    ) -> None:
+        in_worker = multiprocessing.current_process().name != "MainProcess"
+        self._draws = not in_worker and _line_is_taken.acquire(blocking=False)
+        self._is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self._began = monotonic()
+        self._total = None if n_iter is None else n_chains * n_iter
+        self._max_seconds = max_seconds
+        self._to_criterion = to_criterion
+        self._done = [0] * n_chains
+        self._done_at_first: dict[int, int] = {}  # by chains that were heard of after their first block
+        self._watched_since = 0.0
+        self._best: Progress | None = None  # or the latest, when sampling
+        self._acceptance = 0.0
+
+    def update(self, progress: Progress, *, draw: bool) -> None:
+        """Take note of a chain, and draw the line if asked."""
+        self._done[progress.chain] = progress.iteration
+        self._acceptance = progress.acceptance
+        if progress.iteration > 0 and progress.chain not in self._done_at_first:
+            # The first block of the first chain may have been compiled.
+            self._watched_since = self._watched_since or monotonic()
+            self._done_at_first[progress.chain] = progress.iteration
+        if self._to_criterion is None or self._best is None or progress.best >= self._best.best:
+            self._best = progress
+        if draw and self._draws and self._is_live:
+            print(f"\r{self._text() + self._time_left():<{LINE_LENGTH}}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Draw the line a last time and end it. Chains in other processes are not heard of, and draw none."""
+        if not self._draws:
+            return
+        if self._best is not None:
+            print(f"{chr(13) * self._is_live}{self._text():<{LINE_LENGTH}}", file=sys.stderr, flush=True)
+        self._draws = False
+        _line_is_taken.release()
+
+    def _text(self) -> str:
+        assert self._best is not None
+        n_done = sum(self._done)
+        share = f"{n_done:,d} iterations" if self._total is None else f"{n_done / max(self._total, 1):4.0%}"
+        value = f"log posterior {self._best.best:.2f}"
+        if self._to_criterion is not None:
+            value = f"best criterion {self._to_criterion(self._best.best):.2f}"
+        return f"saltus {share}  k = {self._best.n_bases}  {value}  accepted {self._acceptance:.0%}"
+
+    def _time_left(self) -> str:
+        """Say how long it will take, where that can be known."""
+        now = monotonic()
+        left = []
+        n_done, watched = sum(self._done), now - self._watched_since
+        n_watched = sum(self._done[chain] - first for chain, first in self._done_at_first.items())
+        if self._total is not None and n_watched > 0 and watched >= SECONDS_TO_JUDGE_BY:
+            left.append(watched * (self._total - n_done) / n_watched)
+        if self._max_seconds is not None:
+            left.append(max(self._max_seconds - (now - self._began), 0.0))
+        return f"  {min(left):.0f} s left" if left else ""

@@ -1,0 +1,1 @@
+"""What a fitted model says: summaries, formulas, curves, diagnostics."""

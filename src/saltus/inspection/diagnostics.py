@@ -1,0 +1,143 @@
+"""Convergence of posterior chains, in figures and in words.
+
+R-hat is rank-normalised and split, ESS is for the bulk and the tails (Vehtari et al. 2021), as computed by arviz-stats,
+on scalars that do not depend on how centres are numbered.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from saltus._typing import Floats
+from saltus.engine.results.chains import MoveCount
+from saltus.inspection.document import count
+
+# What the literature asks of every quantity, and is said in the status.
+LARGEST_RHAT = 1.01
+SMALLEST_ESS_A_CHAIN = 100
+# What predictions stand on, and what these need: the Monte Carlo error is then a seventh of a standard deviation, and
+# hardly shows beside the noise. Less is warned of.
+PREDICTED = ("f at", "sigma^2")
+LARGEST_RHAT_OF_PREDICTIONS = 1.1
+SMALLEST_ESS_OF_PREDICTIONS = 50
+FEWEST_DRAWS = 4  # what split R-hat needs of a chain
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """How well chains agree on one scalar, and how many independent draws they are worth."""
+
+    name: str
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+
+    @property
+    def ess(self) -> float:
+        """The smaller of the two."""
+        return min(self.ess_bulk, self.ess_tail)
+
+
+def diagnose(scalars: Mapping[str, Floats]) -> tuple[Diagnostic, ...]:
+    """Compute the diagnostics of scalars, each (n_chains, n_draws). NaN for one that never changed."""
+    from arviz_stats.base import array_stats
+
+    found = []
+    for name, values in scalars.items():
+        if values.shape[1] < FEWEST_DRAWS or np.ptp(values) == 0:
+            found.append(Diagnostic(name, np.nan, np.nan, np.nan))
+            continue
+        axes = {"chain_axis": 0, "draw_axis": 1}
+        found.append(
+            Diagnostic(
+                name,
+                rhat=float(array_stats.rhat(values, **axes)),
+                ess_bulk=float(array_stats.ess(values, method="bulk", **axes)),
+                ess_tail=float(array_stats.ess(values, method="tail", prob=(0.05, 0.95), **axes)),
+            )
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be said of chains."""
+
+    status: str  # everything
+    warnings: tuple[str, ...]  # what predictions suffer from
+
+
+def judge(
+    diagnostics: Sequence[Diagnostic], moves: Sequence[Mapping[str, MoveCount]], *, n_draws: int, k_max: int
+) -> Verdict:
+    """Say in words what is wrong with the chains, and what to do about it."""
+    n_chains = len(moves)
+    if n_draws < FEWEST_DRAWS:
+        too_few = f"{count(n_draws, 'draw')} a chain are too few to judge convergence by. Raise n_draws."
+        return Verdict(too_few, (too_few,))
+    predicted = [d for d in diagnostics if d.name.startswith(PREDICTED)]
+    slow = [
+        *_disagreement(diagnostics, LARGEST_RHAT),
+        *_shortage(diagnostics, SMALLEST_ESS_A_CHAIN * n_chains, f"{SMALLEST_ESS_A_CHAIN} a chain"),
+    ]
+    grave = [
+        *_disagreement(predicted, LARGEST_RHAT_OF_PREDICTIONS),
+        *_shortage(predicted, SMALLEST_ESS_OF_PREDICTIONS, f"{SMALLEST_ESS_OF_PREDICTIONS} in all"),
+    ]
+    stuck = _what_is_stuck(diagnostics, moves) if k_max > 0 else []
+    if grave:
+        slow.append("Raise n_iter, and n_warmup with it.")
+    elif slow:
+        slow = [
+            *_monte_carlo_error(predicted),
+            *slow,
+            "If k or the log posterior themselves are of interest, raise n_iter, and n_warmup and n_draws with it.",
+        ]
+    warnings = [f"{said} Predictions suffer from this: raise n_iter, and n_warmup with it." for said in grave]
+    return Verdict(" ".join([*slow, *stuck]) or f"{count(n_chains, 'chain')} agree.", (*warnings, *stuck))
+
+
+def _disagreement(diagnostics: Sequence[Diagnostic], largest: float) -> list[str]:
+    apart = [d for d in diagnostics if d.rhat > largest]
+    if not apart:
+        return []
+    worst = max(apart, key=lambda d: d.rhat)
+    names = ", ".join(d.name for d in apart)
+    return [f"Chains disagree on {names}: R-hat is {worst.rhat:.3f} for {worst.name}, above {largest}."]
+
+
+def _shortage(diagnostics: Sequence[Diagnostic], smallest: float, smallest_in_words: str) -> list[str]:
+    few = [d for d in diagnostics if d.ess < smallest]
+    if not few:
+        return []
+    worst = min(few, key=lambda d: d.ess)
+    names = ", ".join(d.name for d in few)
+    return [f"Few effective draws of {names}: {worst.ess:.0f} for {worst.name}, below {smallest_in_words}."]
+
+
+def _monte_carlo_error(predicted: Sequence[Diagnostic]) -> list[str]:
+    sizes = [d.ess_bulk for d in predicted if np.isfinite(d.ess_bulk)]
+    if not sizes:
+        return []
+    error = 1.0 / np.sqrt(min(sizes))
+    return [
+        f"Predictions are reliable to {error:.2g} of their posterior standard deviation, the Monte Carlo error of "
+        f"{min(sizes):.0f} effective draws."
+    ]
+
+
+def _what_is_stuck(diagnostics: Sequence[Diagnostic], moves: Sequence[Mapping[str, MoveCount]]) -> list[str]:
+    said = []
+    if any(d.name == "k" and np.isnan(d.rhat) for d in diagnostics):
+        said.append("k never changed. Raise n_iter, or look whether one size is all that the data and k_max allow.")
+    # No input is ever switched where all of them are needed.
+    names = dict.fromkeys(name for chain in moves for name in chain if name != "switch")
+    # A chain that has never chosen a move does not name it.
+    never = [name for name in names if not any(chain[name].accepted for chain in moves if name in chain)]
+    if never:
+        said.append(
+            f"No {', '.join(never)} was ever accepted. Raise n_iter, or change split_scale or walk_scale so that "
+            f"proposals fit the data."
+        )
+    return said

@@ -1,0 +1,160 @@
+"""What a fitted model says, as numbers, for summaries, pictures and reports."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from saltus._typing import Floats, Ints
+from saltus.engine.problem.criteria import criterion_value, resolution
+from saltus.engine.results.network import Network
+from saltus.estimators import AnnealedRegressor, BayesianRegressor, Regressor
+from saltus.estimators.base import DEFAULT_K_MAX
+from saltus.inspection.document import join_names
+
+# Sizes whose criterion is within this of the best are said to be nearly as good, or within what is as good as the same.
+NEARLY_AS_GOOD = 2.0
+# Tables and pictures of sizes go this far to either side of the best.
+SIZES_BESIDE_BEST = 5
+
+# An interval of the posterior of k ends where this much is missing, rather than at a rounding error.
+ROUNDING = 1e-9
+
+# Along the range of an input, the output is looked at in so many points, with the others in so many places.
+POINTS_ON_A_RANGE, PLACES = 25, 50
+
+CRITERION_LABELS = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "mdl": "MDL", "hqc": "HQC", "ebic": "EBIC"}
+
+
+def criterion_by_size(model: AnnealedRegressor) -> dict[int, float]:
+    """Find the best value of the criterion that any chain saw with each number of centres."""
+    notes = model.data_notes_
+    best: dict[int, float] = {}
+    for chain in model.result_.chains:
+        for k, log_posterior in chain.best_by_n_bases.items():
+            value = criterion_value(log_posterior, notes.total_weight, len(notes.output_names))
+            best[k] = min(value, best.get(k, np.inf))
+    return dict(sorted(best.items()))
+
+
+def nearly_as_good(model: AnnealedRegressor) -> float:
+    """Say how far behind the best criterion one is that is nearly as good: 2 units, or more with many rows."""
+    return max(NEARLY_AS_GOOD, resolution(model.data_notes_.total_weight))
+
+
+def sizes_nearly_as_good(by_size: dict[int, float], behind: float) -> list[int]:
+    """List the sizes whose criterion is not farther behind the best, the best included."""
+    limit = min(by_size.values()) + behind
+    return [k for k, value in by_size.items() if value <= limit]
+
+
+def largest_size(model: Regressor) -> int:
+    """Find the most centres that the options allow; the data may allow fewer."""
+    return DEFAULT_K_MAX if model.k_max is None else int(model.k_max)
+
+
+def criterion_label(model: AnnealedRegressor) -> str:
+    """Name the criterion as it is written in prose."""
+    if isinstance(model.criterion, str):
+        return CRITERION_LABELS[model.criterion]
+    return f"{float(model.criterion):.4g} for each centre"
+
+
+def share_explained(model: Regressor) -> Floats:
+    """Find the share (c,) of the variance of each output that is not noise; NaN for one that does not vary."""
+    variance = model.data_notes_.outputs.std**2
+    explained: Floats = np.full(variance.shape, np.nan)
+    np.divide(np.atleast_1d(model.noise_variance_), variance, out=explained, where=variance > 0)
+    return 1.0 - explained
+
+
+def interval_of_size(posterior_k: dict[int, float], coverage: float = 0.9) -> tuple[int, int]:
+    """Find the central interval of the posterior of k that holds at least this probability."""
+    sizes = sorted(posterior_k)
+    below = np.cumsum([posterior_k[k] for k in sizes])
+    tail = 0.5 - 0.5 * coverage
+    low, high = np.searchsorted(below, [tail + ROUNDING, 1 - tail - ROUNDING])
+    return sizes[low], sizes[min(high, len(sizes) - 1)]
+
+
+def interval_of_noise(model: BayesianRegressor, coverage: float = 0.9) -> tuple[Floats, Floats]:
+    """Find the central interval of the posterior of each output's noise, (c,) and (c,): standard deviations."""
+    drawn = np.sqrt(np.concatenate([chain.draws.sigma_squared for chain in model.chains_]))
+    low, high = np.quantile(drawn, [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage], axis=0)
+    scale = model._predictive.outputs.scale
+    return scale * low, scale * high
+
+
+def linear_effect(model: AnnealedRegressor) -> Floats:
+    """Find the linear coefficient (d,) of each standardised input; of several outputs, the largest."""
+    notes = model.data_notes_
+    spread = np.where(notes.outputs.std > 0, notes.outputs.std, 1.0)
+    effects = np.atleast_2d(model.linear_coef_) * notes.inputs.std / spread[:, None]
+    return effects[np.abs(effects).argmax(axis=0), np.arange(effects.shape[1])]
+
+
+def relevance_in_use(model: AnnealedRegressor) -> Floats | None:
+    """Take the relevance of each input, 0 where there are no basis functions to use it; None under a fixed metric."""
+    if model.n_bases_ == 0:
+        return np.zeros(model.n_features_in_)
+    return model.relevance_ if model._learns_metric else None
+
+
+def inclusion_in_use(model: BayesianRegressor) -> Floats | None:
+    """Take the inclusion probability of each input, 0 where there never is a centre; None under a fixed metric."""
+    if max(model.posterior_k_) == 0:
+        return np.zeros(model.n_features_in_)
+    return model.inclusion_ if model._learns_metric else None
+
+
+def single_network(model: Regressor) -> Network:
+    """Take the one network that describes the model: the best, or the one of the draw with the highest density."""
+    if isinstance(model, BayesianRegressor):
+        return model.map_estimate_
+    return model.result_.chains[model.result_.best_chain].best.network
+
+
+def ended_early(model: Regressor) -> bool:
+    """Say whether Ctrl-C or a callback ended the fit before its time."""
+    if isinstance(model, BayesianRegressor):
+        wanted = min(model.n_draws, model.n_iter)
+        return len(model.chains_) < model.n_chains or len(model.chains_[0].draws) < wanted
+    return model.result_.ended_early != ""
+
+
+def reach(model: Regressor) -> Floats:
+    """Find how far the output goes along the range of each input (d,), in its standard deviations.
+
+    The mean over places of the others, since inputs may act together; of several outputs, the farthest.
+    """
+    inputs, network = model.data_notes_.inputs, single_network(model)
+    drawn = np.random.default_rng(0).normal(inputs.mean, inputs.std, (PLACES, len(inputs.names)))
+    places = np.clip(drawn, inputs.min, inputs.max)
+    found = []
+    for j in range(len(inputs.names)):
+        rows = np.repeat(places[None], POINTS_ON_A_RANGE, axis=0)
+        rows[:, :, j] = np.linspace(inputs.min[j], inputs.max[j], POINTS_ON_A_RANGE)[:, None]
+        output = network.predict(rows.reshape(-1, len(inputs.names))).reshape(POINTS_ON_A_RANGE, PLACES, -1)
+        found.append((np.ptp(output, axis=0).mean(axis=0) / network.outputs.scale).max())
+    return np.array(found)
+
+
+def rank_by_effect(model: Regressor) -> Ints:
+    """Order the inputs (d,) by how far the output goes along their range, the farthest first."""
+    return np.argsort(-reach(model), kind="stable")
+
+
+def rank_by_relevance(model: Regressor) -> Ints:
+    """Order the inputs that the basis functions use by their relevance there, and by their effect where that ties."""
+    by_effect = rank_by_effect(model)
+    relevance = np.sqrt(np.diag(single_network(model).metric)) * model.data_notes_.inputs.std
+    order = by_effect[np.argsort(-relevance[by_effect].round(6), kind="stable")]
+    return order[relevance[order] > 0]
+
+
+def find_column(names: Sequence[str], wanted: int | str, kind: str) -> int:
+    """Turn the name or number of an input or output into its number."""
+    if isinstance(wanted, str) and wanted in names:
+        return names.index(wanted)
+    if not isinstance(wanted, str) and 0 <= wanted < len(names):
+        return int(wanted)
+    raise ValueError(f"There is no {kind} {wanted!r}: the {kind}s are 0 to {len(names) - 1}: {join_names(names)}.")

@@ -1,0 +1,76 @@
+"""The ONNX model of a regressor: its graph, and what it says of itself. Needs the extra `onnx`."""
+
+import json
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, TensorProto, helper
+
+import saltus
+from saltus.estimators import AnnealedRegressor, BayesianRegressor
+from saltus.estimators.base import NetworkRegressor
+from saltus.onnx.graph import OPSET, Graph, add_average
+from saltus.onnx.posterior import add_moments
+
+# The version of the file format that was current with the opset.
+IR_VERSION = 7
+
+
+def make_model(model: NetworkRegressor, dtype: "np.dtype[Any]") -> ModelProto:
+    """Write a fitted model with an input and outputs of `dtype`, of the shapes that `predict` takes and gives."""
+    element_type = helper.np_dtype_to_tensor_dtype(dtype)
+    return assemble(model, element_type, element_type, one_dimensional=model._single_output)
+
+
+def assemble(model: NetworkRegressor, input_type: int, output_type: int, *, one_dimensional: bool) -> ModelProto:
+    """Write a fitted model, whose arithmetic is in float64 whatever the types of its input and its outputs."""
+    notes = model.data_notes_
+    graph = Graph()
+    X = "X" if input_type == TensorProto.DOUBLE else graph.add("Cast", "X", to=TensorProto.DOUBLE)
+    outputs = []
+    for name, (value, meaning) in _add_outputs(graph, X, model).items():
+        if one_dimensional:
+            value = graph.add("Squeeze", value, graph.constant(np.array([1])))
+        graph.nodes.append(helper.make_node("Cast", [value], [name], name=f"Cast_{name}", to=output_type))
+        shape = ["N"] if one_dimensional else ["N", len(notes.output_names)]
+        outputs.append(helper.make_tensor_value_info(name, output_type, shape, meaning))
+    order = f"Columns: {', '.join(notes.input_names)}"
+    inputs = [helper.make_tensor_value_info("X", input_type, ["N", model.n_features_in_], order)]
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, graph.constants),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="saltus",
+        producer_version=saltus.__version__,
+        doc_string=_describe(model),
+    )
+    properties = {
+        "saltus_version": saltus.__version__,
+        "feature_names": json.dumps(notes.input_names),
+        "output_names": json.dumps(notes.output_names),
+        "estimator": repr(model),
+    }
+    helper.set_model_props(made, properties)
+    return made
+
+
+def _add_outputs(graph: Graph, X: str, model: NetworkRegressor) -> dict[str, tuple[str, str]]:
+    """Add what the model predicts: by name, the value (N, c) and what it means."""
+    if isinstance(model, BayesianRegressor):
+        mean, std = add_moments(graph, X, model._predictive)
+        return {"mean": (mean, "The mean of a new y"), "std": (std, "Its standard deviation, noise included")}
+    if isinstance(model, AnnealedRegressor):
+        return {"y": (add_average(graph, X, model.networks_, model.weights_), "The prediction")}
+    raise TypeError(f"Only AnnealedRegressor and BayesianRegressor have an ONNX form. Got {type(model).__name__}.")
+
+
+def _describe(model: NetworkRegressor) -> str:
+    """Say what the graph computes."""
+    if isinstance(model, BayesianRegressor):
+        how = f"the average over {len(model._predictive.draws)} draws of the posterior"
+    else:
+        sizes = [len(network.centers_unit) for network in model.networks_]
+        how = f"the weighted average of {len(sizes)} networks with {min(sizes)} to {max(sizes)} basis functions"
+        if len(sizes) == 1:
+            how = f"a network with {sizes[0]} basis functions"
+    return f"{', '.join(model.data_notes_.output_names)}, predicted by {how} ({type(model).__name__} of saltus)."

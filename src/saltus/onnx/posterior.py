@@ -1,0 +1,147 @@
+"""The posterior predictive distribution as nodes of an ONNX graph, in float64. Needs the extra `onnx`.
+
+Draws are stacked and gone through in a few Scan nodes, so that the graph does not grow with their number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from saltus._typing import Floats
+from saltus.engine.results.draws import Draw
+from saltus.engine.results.predictive import Predictive
+from saltus.families import Basis
+from saltus.onnx.graph import Graph, Metric, add_basis_functions, on_all_features
+
+# Draws are padded to the size of the largest in their group, so that they can be stacked. Groups are of like size.
+N_GROUPS = 4
+
+# Draws evaluated at once: with fewer, single rows take longer; with more, many rows take more memory.
+MOST_DRAWS_AT_ONCE = 5
+
+
+def add_moments(graph: Graph, X: str, predictive: Predictive) -> tuple[str, str]:
+    """Add the mean and the standard deviation of a new y at X (N, d); return their names, each (N, c).
+
+    The means of all draws are kept, 8 c bytes for each draw and row, so that their variance is summed around its own
+    centre.
+    """
+    features, outputs, degrees = predictive.features, predictive.outputs, predictive.degrees
+    draws = sorted(predictive.draws, key=lambda draw: len(draw.centers_unit))
+    shifted = graph.add("Sub", X, graph.constant(features.box.lower))
+    fixed = _add_fixed_columns(graph, shifted, predictive)
+    metric = Metric.of(features.to_metric, np.array([draw.relevance for draw in draws]))
+    coordinates = metric.add_coordinates(graph, shifted, features.box) if len(draws[-1].centers_unit) else None
+    means: list[str] = []
+    signals: list[str] = []
+    for rows in np.array_split(np.arange(len(draws)), min(N_GROUPS, len(draws))):
+        stack = Stack.of([draws[row] for row in rows], Metric(metric.base, metric.relevance[rows]), predictive)
+        mean, signal = add_scan(graph, features.basis, coordinates, fixed, stack, f"scan{len(means)}_")
+        means.append(mean)
+        signals.append(graph.sum(signal, 0, 1))
+    n_draws = graph.number(len(draws))
+    mean = graph.add("Div", graph.total([graph.sum(part, 0, 1) for part in means]), n_draws)  # (c, N, 1)
+    squares = [graph.sum(graph.square(graph.add("Sub", part, mean)), 0, 1, 4) for part in means]
+    between = graph.add("Div", graph.total(squares), n_draws)  # (c, N)
+    noise = np.mean([draw.S for draw in draws], axis=0) / degrees * outputs.scale**2
+    within = graph.add("Add", graph.add("Div", graph.total(signals), n_draws), graph.constant(noise[:, None]))
+    # Student's t distribution with two degrees of freedom has no variance.
+    inflation = degrees / (degrees - 2.0) if degrees > 2.0 else np.inf
+    variance = graph.add("Add", graph.add("Mul", within, graph.number(inflation)), between)
+    mean = graph.add("Transpose", graph.add("Squeeze", mean, graph.constant(np.array([2]))), perm=[1, 0])
+    mean = graph.add("Add", mean, graph.constant(outputs.mean))
+    return mean, graph.add("Transpose", graph.add("Sqrt", variance), perm=[1, 0])
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Draws of like size in one array each, padded with zeros to m = m_fixed + k columns of the design.
+
+    Columns times `on_fixed` and `on_basis` are the mean of y, then K'd, whose squares add up to the squared scale.
+    """
+
+    on_fixed: Floats  # (n, c, m_fixed, 1 + m)
+    on_basis: Floats  # (n, c, k, 1 + m)
+    centers: Floats  # (n, 1, q, k)
+    relevance: Floats  # (n, 1, 1, q)
+    sharpness: Floats | None  # (n, 1, 1, k), squared; None is 1
+
+    @classmethod
+    def of(cls, draws: Sequence[Draw], metric: Metric, predictive: Predictive) -> "Stack":
+        """Stack draws, in the units of y."""
+        scale = predictive.outputs.scale
+        m_fixed = 1 + len(predictive.features.kept)
+        k = max(len(draw.centers_unit) for draw in draws)
+        columns = np.zeros((len(draws), len(scale), m_fixed + k, 1 + m_fixed + k))
+        for j, draw in enumerate(draws):
+            m = len(draw.mean)
+            columns[j, :, :m, 0] = scale[:, None] * draw.mean.T
+            columns[j, :, :m, 1 : 1 + m] = (scale * np.sqrt(draw.S / predictive.degrees))[:, None, None] * draw.K
+        return cls(
+            columns[:, :, :m_fixed],
+            columns[:, :, m_fixed:],
+            metric.stack_centers([draw.centers_unit for draw in draws], k),
+            metric.relevance[:, None, None, :],
+            metric.stack_sharpness([draw.sharpness for draw in draws], k),
+        )
+
+
+def add_scan(
+    graph: Graph, basis: Basis, coordinates: str | None, fixed: str, stack: Stack, prefix: str
+) -> tuple[str, str]:
+    """Go through draws, B at a time; return the names of their means (n / B, B, c, N, 1) and signals (n / B, B, c, N).
+
+    What all draws share goes in as a state that never changes: tools that sort nodes by their inputs would overlook
+    names that the body takes from outside.
+    """
+    body = Graph(prefix)
+    state = {f"{prefix}fixed": fixed}
+    arrays = {f"{prefix}on_fixed": stack.on_fixed}
+    columns = body.add("MatMul", *state, *arrays)
+    if coordinates is not None and stack.on_basis.size:
+        state[at := f"{prefix}coordinates"] = coordinates
+        arrays[on_basis := f"{prefix}on_basis"] = stack.on_basis
+        arrays[centers := f"{prefix}centers"] = stack.centers
+        arrays[relevance := f"{prefix}relevance"] = stack.relevance
+        sharpness = None
+        if stack.sharpness is not None:
+            arrays[sharpness := f"{prefix}sharpness"] = stack.sharpness
+        phi = add_basis_functions(body, basis, at, centers, relevance, sharpness, stack.centers.shape[2])
+        columns = body.add("Add", columns, body.add("MatMul", phi, on_basis))
+    mean, root_signal = body.split(columns, [1, stack.on_fixed.shape[-1] - 1], axis=-1)
+    outputs = [*(body.add("Identity", name) for name in state), mean, body.sum(body.square(root_signal), -1)]
+    n = len(stack.on_fixed)
+    at_once = max(size for size in range(1, MOST_DRAWS_AT_ONCE + 1) if n % size == 0)
+    stacked = {name: array.reshape(n // at_once, at_once, *array.shape[1:]) for name, array in arrays.items()}
+    inputs = dict.fromkeys(state) | {name: array.shape[1:] for name, array in stacked.items()}
+    subgraph = helper.make_graph(
+        body.nodes,
+        f"{prefix}body",
+        [helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info(name, TensorProto.DOUBLE, None) for name in outputs],
+        body.constants,
+    )
+    *_, means, signals = graph.add_many(
+        len(outputs),
+        "Scan",
+        *state.values(),
+        *(graph.constant(array) for array in stacked.values()),
+        body=subgraph,
+        num_scan_inputs=len(stacked),
+    )
+    return means, signals
+
+
+def _add_fixed_columns(graph: Graph, shifted: str, predictive: Predictive) -> str:
+    """Add the columns of the linear term (N, m_fixed): 1, then the features in use, standardised."""
+    features = predictive.features
+    box = features.box
+    first = np.zeros(1 + len(features.kept))
+    first[0] = 1.0
+    selection = np.zeros((len(features.means), len(first)))
+    selection[features.kept, np.arange(1, len(first))] = 1.0 / features.spreads[features.kept]
+    centred = graph.add("Sub", shifted, graph.constant(on_all_features(features.means, box.varies) * box.width))
+    standardized = graph.constant(on_all_features(selection, box.varies) / box.width[:, None])
+    return graph.add("Add", graph.add("MatMul", centred, standardized), graph.constant(first))

@@ -1,0 +1,61 @@
+"""Checkpoint files: a fit in the middle, in the zip of `saltus.storage.container`."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from saltus.engine.drivers.checkpoints import Checkpoint, SavedChain, SavedSampler
+from saltus.engine.problem.design import Design
+from saltus.storage.atomic import replacing
+from saltus.storage.container import FileError, pack, read
+from saltus.storage.encoding import Decoder, Encoder
+
+FORMAT = "saltus checkpoint"
+
+
+def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
+    """Write a checkpoint, whole or not at all."""
+    encoder = Encoder()
+    content = pack(FORMAT, {"checkpoint": encoder.encode(checkpoint)}, encoder)
+    with replacing(path) as file:
+        file.write(content)
+
+
+def read_checkpoint(path: str | os.PathLike[str], design: Design, fingerprint: str, n_chains: int) -> Checkpoint:
+    """Read a checkpoint of a fit of the same data with the same options. Raises FileError for any other."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"There is no checkpoint {path} to resume from. Leave resume out to start anew.")
+    checkpoint: Checkpoint = read(FORMAT, path, _build)
+    if checkpoint.fingerprint != fingerprint or len(checkpoint.chains) != n_chains:
+        raise FileError(
+            f"{path} is a checkpoint of other data or other options. Give fit the same data and parameters, or start "
+            f"anew without resume."
+        )
+    if not all(_fits(chain, design) for chain in checkpoint.chains):
+        raise FileError(f"{path} is damaged: its centres do not fit the data. Start anew without resume.")
+    return checkpoint
+
+
+def _fits(chain: SavedChain | SavedSampler | None, design: Design) -> bool:
+    """Say whether a chain could have come from a design: its places from the kind that it names."""
+    kind = getattr(chain, "kind", 0)
+    if not 0 <= kind < len(design.kinds):
+        return False
+    target, k_max = design.kinds[kind].target, design.kinds[kind].k_max
+    q, d = target.to_metric.shape
+    for place in (chain, getattr(chain, "halfway", None)):
+        if place is None or place.centers is None or place.relevance is None:
+            continue
+        if place.centers.shape[1:] != (d,) or len(place.centers) > k_max or place.relevance.shape != (q,):
+            return False
+        record = getattr(place, "record", None)
+        if record is not None and (record.best_centers.shape != (k_max, d) or record.best_by_k.shape != (k_max + 1,)):
+            return False
+    return True
+
+
+def _build(decoder: Decoder, document: Mapping[str, Any]) -> Checkpoint:
+    found = decoder.decode(document["checkpoint"])
+    if not isinstance(found, Checkpoint):
+        raise TypeError(f"it holds no checkpoint but {type(found).__name__}")
+    return found

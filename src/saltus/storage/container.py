@@ -1,0 +1,216 @@
+"""The zip that model files and checkpoints are: one JSON document, and arrays, and nothing that could run.
+
+A file has a member `model.json` and, for each type of number in use, a member such as `float64.npy`: all arrays of that
+type, one after the other. The document says what is where: the type, shape and order of each array, and values in the
+terms of `saltus.storage.encoding`.
+"""
+
+import io
+import json
+import math
+import os
+import stat
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from saltus import __version__
+from saltus.storage.encoding import NUMBERS, Decoder, Encoder, unique_keys
+
+T = TypeVar("T")
+
+FORMAT_VERSION = 1
+
+# In bytes; the directory lists the members of the zip.
+LARGEST_FILE, LARGEST_DOCUMENT, LARGEST_DIRECTORY = 2**30, 2**24, 2**16
+
+LONGEST_HEADER = 128  # of a flat array
+LONGEST_QUOTE = 200  # of a file, in a message
+
+DOCUMENT = "model.json"
+MEMBERS = {name: f"{name}.npy" for name in NUMBERS}
+
+# Every member has this date, so that equal models make equal files.
+DATE = (1980, 1, 1, 0, 0, 0)
+
+# The zip ends in a record of 22 bytes, if it has no comment. One of 20 bytes before it would overrule it.
+END, END_SIZE, OVERRULING, OVERRULING_SIZE = b"PK\5\6", 22, b"PK\6\7", 20
+
+
+class FileError(ValueError):
+    """A model file that cannot be written or read. The message says why, and what to do."""
+
+
+def pack(kind: str, values: Mapping[str, Any], encoder: Encoder) -> bytes:
+    """Write encoded values as the bytes of a file of this kind."""
+    document = {
+        "format": kind,
+        "format_version": FORMAT_VERSION,
+        "saltus_version": __version__,
+        **values,
+        "parts": encoder.parts,
+        "arrays": [(array.dtype.name, array.shape, _order(array)) for array in encoder.arrays],
+    }
+    members = {DOCUMENT: json.dumps(document, allow_nan=False).encode()}
+    for name in NUMBERS:
+        flat = [array.ravel(_order(array)) for array in encoder.arrays if array.dtype.name == name]
+        if flat:
+            members[MEMBERS[name]] = _to_npy(np.concatenate(flat, dtype=_on_disk(name)))
+    return _to_zip(members)
+
+
+def unpack(kind: str, file: BinaryIO, build: Callable[[Decoder, Mapping[str, Any]], T]) -> T:
+    """Read a file of this kind and build what it holds. Raises FileError for any bytes that are none."""
+    try:
+        with _open_zip(file) as archive:
+            document = _read_document(archive, kind)
+            arrays = _cut(_read_numbers(archive), document["arrays"])
+        return build(Decoder(arrays, document["parts"]), document)
+    except FileError:
+        raise
+    except Exception as error:  # there is no end to what hostile bytes make zipfile, json or NumPy raise
+        said = str(error) if type(error) in (ValueError, TypeError) else f"{type(error).__name__}: {error}"
+        raise FileError(
+            f"is damaged, or is no {kind.removeprefix('saltus ')} file: {_printable(said)}. Save the "
+            f"{kind.removeprefix('saltus ')} again, or get another copy of its file."
+        ) from error
+
+
+def read(kind: str, path: str | os.PathLike[str], build: Callable[[Decoder, Mapping[str, Any]], T]) -> T:
+    """Do so with the file at a path, which messages then name."""
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise FileError(f"{path} is not a file. Give the path of a {kind.removeprefix('saltus ')} file.")
+    with open(path, "rb") as file:
+        try:
+            return unpack(kind, file, build)
+        except FileError as error:
+            raise FileError(f"{path} {error}") from error.__cause__
+
+
+def _order(array: NDArray[Any]) -> Any:
+    """Say which way an array lies in memory: the last bits of a product may depend on it."""
+    return "C" if array.flags.c_contiguous or array.strides[0] >= array.strides[-1] else "F"
+
+
+def _on_disk(name: str) -> "np.dtype[Any]":
+    return np.dtype(name).newbyteorder("<")
+
+
+def _to_npy(flat: NDArray[Any]) -> bytes:
+    stream = io.BytesIO()
+    npy.write_array(stream, flat, version=(1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _to_zip(members: Mapping[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            member = zipfile.ZipInfo(name, DATE)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.create_system, member.external_attr = 3, 0o644 << 16  # a plain file, whatever system wrote it
+            archive.writestr(member, content)
+    return stream.getvalue()
+
+
+def _printable(text: object) -> str:
+    """Show what a file said, briefly and without what a terminal would obey."""
+    shown = str(text)[:LONGEST_QUOTE]
+    return shown if shown.isprintable() else ascii(shown)
+
+
+def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
+    """Open a zip that is no larger than it may be, whatever it says of itself."""
+    size = file.seek(0, os.SEEK_END)
+    if size > LARGEST_FILE:
+        raise FileError(f"has {size} bytes, and model files at most {LARGEST_FILE}. Save a model with fewer draws.")
+    file.seek(max(size - END_SIZE - OVERRULING_SIZE, 0))
+    before, end = (tail := file.read())[:-END_SIZE], tail[-END_SIZE:]
+    if not end.startswith(END) or not end.endswith(b"\0\0") or before.startswith(OVERRULING):
+        raise ValueError("it does not end as one does")
+    if int.from_bytes(end[12:16], "little") > LARGEST_DIRECTORY:
+        raise ValueError("it has too many members")
+    archive = zipfile.ZipFile(file)
+    names = archive.namelist()
+    if len(set(names)) < len(names):
+        raise ValueError("two members have one name")
+    if any(member.compress_size > size for member in archive.filelist):
+        raise ValueError("a member is larger than the file")
+    unpacked = sum(member.file_size for member in archive.filelist)
+    if unpacked > LARGEST_FILE:
+        raise FileError(f"unpacks to {unpacked} bytes, and model files to {LARGEST_FILE} at most. Save fewer draws.")
+    return archive
+
+
+def _read_member(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:
+    """Unpack a member, and no more of it than the size it gives; zipfile compares checksums."""
+    member = archive.getinfo(name)
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.file_size > largest:
+        raise ValueError(f"{name} is packed in another way, or too large")
+    with archive.open(member) as stream:
+        content = stream.read(member.file_size)
+    if len(content) < member.file_size:
+        raise ValueError(f"{name} is cut short")
+    return content
+
+
+def _read_document(archive: zipfile.ZipFile, kind: str) -> dict[str, Any]:
+    """Read the JSON; refuse a version that is not known."""
+    content = _read_member(archive, DOCUMENT, LARGEST_DOCUMENT)
+    document: dict[str, Any] = json.loads(content, object_pairs_hook=unique_keys, parse_constant=_refuse)
+    version = document["format_version"]
+    if document["format"] != kind or type(version) is not int or version < 1:
+        raise ValueError(f"it calls itself {document['format']!r}, version {version!r}")
+    if version > FORMAT_VERSION:
+        raise FileError(
+            f"has format {_printable(version)}, written by saltus {_printable(document['saltus_version'])}. This is "
+            f"saltus {__version__}, which reads formats up to {FORMAT_VERSION}. Install a newer saltus."
+        )
+    return document
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _read_numbers(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
+    """Read the flat array of each type of number."""
+    strangers = set(archive.namelist()) - {DOCUMENT, *MEMBERS.values()}
+    if strangers:
+        raise ValueError(f"it has a member {min(strangers)!r}")
+    return {
+        name: _from_npy(_read_member(archive, member, LARGEST_FILE), _on_disk(name))
+        for name, member in MEMBERS.items()
+        if member in archive.namelist()
+    }
+
+
+def _from_npy(content: bytes, expected: "np.dtype[Any]") -> NDArray[Any]:
+    """Read a flat array of the expected type that is as long as it says."""
+    stream = io.BytesIO(content)
+    if npy.read_magic(stream) != (1, 0):
+        raise ValueError("an array is of another version")
+    shape, _, dtype = npy.read_array_header_1_0(stream, LONGEST_HEADER)
+    start = stream.tell()
+    if dtype != expected or shape != ((len(content) - start) // dtype.itemsize,):
+        raise ValueError(f"{len(content) - start} bytes of {expected} call themselves {shape} of {dtype}")
+    return np.frombuffer(content, dtype, offset=start)
+
+
+def _cut(numbers: Mapping[str, NDArray[Any]], table: Iterable[Any]) -> list[NDArray[Any]]:
+    """Cut flat arrays into those of a table of types, shapes and orders."""
+    used = dict.fromkeys(numbers, 0)
+    arrays = []
+    for name, shape, order in table:
+        if not all(type(size) is int and size >= 0 for size in shape) or order not in ("C", "F"):
+            raise ValueError(f"an array has the shape {shape} in the order {order!r}")
+        flat = numbers[name][used[name] : used[name] + math.prod(shape)]
+        arrays.append(flat.reshape(shape, order=order).astype(name, order=order))
+        used[name] += flat.size
+    if any(used[name] < flat.size for name, flat in numbers.items()):
+        raise ValueError("some numbers belong to no array")
+    return arrays
