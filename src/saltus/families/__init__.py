@@ -1,13 +1,50 @@
-"""Families of basis functions."""
+"""Families of terms. A family is a geometry, how x becomes a number, times a profile, what is done with the number.
 
-from saltus.families.family import Basis
-from saltus.families.radial import RADIAL_NAMES, Radial
+Everything outside this package asks the family; nothing there knows what a term looks like. The names are loaded on
+first use, so that the command line stays light.
+"""
 
-__all__ = ["RADIAL_NAMES", "Basis", "Radial", "resolve_basis"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from saltus.families.catalogue import (
+        FAMILIES,
+        FAMILY_ATTRIBUTES,
+        FAMILY_POSTERIOR_ATTRIBUTES,
+        FITTED_FAMILIES,
+        make_family,
+        resolve_family,
+    )
+    from saltus.families.family import Family, FittedFamily
+    from saltus.families.radial.family import Radial
+
+_HOME = {
+    "FAMILIES": "catalogue",
+    "FAMILY_ATTRIBUTES": "catalogue",
+    "FAMILY_POSTERIOR_ATTRIBUTES": "catalogue",
+    "FITTED_FAMILIES": "catalogue",
+    "Family": "family",
+    "FittedFamily": "family",
+    "Radial": "radial.family",
+    "make_family": "catalogue",
+    "resolve_family": "catalogue",
+}
+
+__all__ = [
+    "FAMILIES",
+    "FAMILY_ATTRIBUTES",
+    "FAMILY_POSTERIOR_ATTRIBUTES",
+    "FITTED_FAMILIES",
+    "Family",
+    "FittedFamily",
+    "Radial",
+    "make_family",
+    "resolve_family",
+]
 
 
-def resolve_basis(basis: "str | Basis") -> Basis:
-    """Turn a name into a basis of unit width; leave a basis as it is."""
-    if isinstance(basis, str):
-        return Radial(basis)  # type: ignore[arg-type]  # Radial checks the name
-    return basis
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'saltus.families' has no attribute {name!r}")
+    return getattr(import_module(f"saltus.families.{_HOME[name]}"), name)

@@ -1,14 +1,12 @@
 """Distance metrics: r^2 = (x - mu)' M (x - mu).
 
-A metric is handed to the engine as a matrix `to_metric` (q, d) that takes the unit cube of the centres to
+A metric is handed to kernels as a matrix `to_metric` (q, d) that takes the unit cube of the centres to
 coordinates in which the distance is Euclidean.
 """
 
 import numpy as np
 
 from saltus._typing import Floats
-
-METRICS = ("euclidean", "standardized", "mahalanobis", "learned")
 
 # Directions in which the inputs vary less than this share of their largest variance have no inverse.
 SINGULAR = 1e-12

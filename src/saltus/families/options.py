@@ -1,0 +1,26 @@
+"""The names of families, and their options as a command line offers them. Imports nothing heavy."""
+
+from dataclasses import dataclass
+
+RADIAL_NAMES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric")
+METRICS = ("learned", "standardized", "euclidean", "mahalanobis")
+WIDTHS = ("auto", "shared", "own")
+
+# The names that stand for a family with its defaults, and the one that is taken where none is given.
+NAMES: tuple[str, ...] = RADIAL_NAMES
+DEFAULT_NAME = "gaussian"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a family that has a few choices."""
+
+    name: str
+    choices: tuple[str, ...]
+    help: str
+
+
+OPTIONS = (
+    Option("metric", METRICS, f"how distance to the centre of a term is measured: {', '.join(METRICS)}"),
+    Option("widths", WIDTHS, "shared: one width for all terms; own: one for each; auto: the fit decides"),
+)

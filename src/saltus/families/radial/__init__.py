@@ -1,0 +1,1 @@
+"""Radial terms: functions of the distance to a centre, under a metric that they share."""

@@ -1,0 +1,112 @@
+"""What summaries, reports, files of draws and pictures ask of radial terms."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from saltus._typing import Bools, Floats, Ints
+from saltus.families.box import UnitBox
+from saltus.families.radial.nodes import RadialStack
+from saltus.families.radial.numbers import RadialNumbers, metric_matrix
+from saltus.families.words import InputUse
+
+if TYPE_CHECKING:
+    from saltus.families.radial.family import FittedRadial
+
+# The fitted attributes that radial terms give an estimator, by the letters of their axes: k terms, d inputs.
+ATTRIBUTES = {"centers_": "kd", "widths_": "k", "metric_": "dd", "relevance_": "d"}
+POSTERIOR_ATTRIBUTES = {"relevance_": "d", "inclusion_": "d"}
+
+
+@dataclass(frozen=True)
+class RadialInspection:
+    """The answers of fitted radial terms, in the user's units."""
+
+    family: "FittedRadial"
+
+    def metric(self, box: UnitBox, shared: Floats) -> Floats:
+        """Find the matrix M (d, d) of r^2 = (x - mu)' M (x - mu)."""
+        return metric_matrix(self.family, shared, box.width, box.varies)
+
+    def numbers(self, box: UnitBox, parameters: Floats, shared: Floats) -> RadialNumbers:
+        """Write the terms as the numbers of a formula."""
+        centers, sharpness = self.family.decode(parameters)
+        return RadialNumbers.of(self.family, box.from_unit(centers), sharpness, self.metric(box, shared))
+
+    def attributes(self, box: UnitBox, parameters: Floats, shared: Floats) -> dict[str, Floats]:
+        """Name what an estimator keeps of its best network."""
+        numbers = self.numbers(box, parameters, shared)
+        found = {"centers_": numbers.centers, "widths_": numbers.widths, "metric_": self.metric(box, shared)}
+        if self.family.learns_metric:
+            found["relevance_"] = _on_all_inputs(shared, box.varies)
+        return found
+
+    def posterior_attributes(self, box: UnitBox, shared: Floats) -> dict[str, Floats]:
+        """Name what an estimator keeps of the shared parameters (n, s) of its draws: means, and shares not 0."""
+        if not self.family.learns_metric:
+            return {}
+        return {
+            "relevance_": _on_all_inputs(shared.mean(axis=0), box.varies),
+            "inclusion_": _on_all_inputs((shared > 0).mean(axis=0), box.varies),
+        }
+
+    def strength(self, box: UnitBox, parameters: Floats, shared: Floats) -> Floats:
+        """Say how strongly the terms depend on each input (d,), for one unit of it; 0 where they do not."""
+        return np.sqrt(np.diag(self.metric(box, shared)))
+
+    def places(self, box: UnitBox, parameters: Floats) -> Floats:
+        """Say where in the space of inputs the terms are: (k, d)."""
+        return box.from_unit(self.family.decode(parameters)[0])
+
+    def variables(self, box: UnitBox, parameters: Floats, shared: Floats) -> dict[str, tuple[tuple[str, ...], Floats]]:
+        """Name the variables of draws, with the names of their last axes: of terms (n, p), and shared ones (..., s)."""
+        centers, sharpness = self.family.decode(parameters)
+        found = {"centers": (("term", "feature"), box.from_unit(centers)), "widths": (("term",), 1.0 / sharpness)}
+        if self.family.learns_metric:
+            relevance = np.zeros((*shared.shape[:-1], len(box.varies)))
+            relevance[..., box.varies] = shared
+            found["relevance"] = (("feature",), relevance)
+        return found
+
+    @staticmethod
+    def stack(
+        families: Sequence["FittedRadial"],
+        parameters: Sequence[Floats],
+        shared: Sequence[Floats],
+        *,
+        same_shared: bool,
+    ) -> RadialStack:
+        """Stack the terms of networks for an ONNX graph."""
+        return RadialStack.of(families, parameters, shared, same_relevance=same_shared)
+
+    def use(self, box: UnitBox, parameters: Floats, shared: Floats) -> InputUse:
+        """Say which inputs (d,) the terms use: those whose relevance is not 0."""
+        return self._use(box, (shared > 0).astype(np.float64), shared)
+
+    def use_in_draws(self, box: UnitBox, n_terms: Ints, parameters: Floats, shared: Floats) -> InputUse:
+        """Say how probable it is that terms use each input, and the mean of its relevance."""
+        return self._use(box, (shared > 0).mean(axis=0), shared.mean(axis=0))
+
+    def _use(self, box: UnitBox, probability: Floats, relevance: Floats) -> InputUse:
+        if not self.family.learns_metric:
+            metric = self.family.radial.metric
+            given = repr(metric) if isinstance(metric, str) else "a matrix"
+            return InputUse(
+                why_all=f"Every input enters the terms, as metric={given} has it; metric='learned' finds those that "
+                f"matter."
+            )
+        return InputUse(
+            probability=_on_all_inputs(probability, box.varies),
+            amount=_on_all_inputs(relevance, box.varies),
+            name="relevance",
+            meaning="Relevance: one over the length scale of the terms along the input, for a term of width 1, in "
+            "standard deviations of the input.",
+        )
+
+
+def _on_all_inputs(values: Floats, varies: Bools) -> Floats:
+    found = np.zeros(len(varies))
+    found[varies] = values
+    return found

@@ -1,0 +1,30 @@
+"""What families say of themselves, as plain values for those who write and draw."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from saltus._typing import Floats
+
+
+class Numbers(NamedTuple):
+    """A table: a caption, columns with a name and a format each, and rows."""
+
+    caption: str
+    columns: list[tuple[str, str]]
+    rows: list[tuple[str | int | float, ...]]
+
+
+class InputUse(NamedTuple):
+    """How terms use the inputs. Where all inputs are used whatever the data say, only `why_all` says so."""
+
+    probability: Floats | None = None  # (d,), that terms use the input: 0 or 1 for one network
+    amount: Floats | None = None  # (d,), how much
+    name: str = ""  # of the amount
+    meaning: str = ""  # of the amount, a sentence
+    why_all: str = ""  # a sentence
+
+
+def round_digits(values: Floats, digits: int) -> Floats:
+    """Keep so many significant digits."""
+    return np.vectorize(lambda value: float(f"{value:.{digits}g}"), otypes=[np.float64])(values)
