@@ -14,25 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltus._jit import glue, kernel, reducing_kernel
+from saltus._jit import by_reference, glue, kernel, reducing_kernel
 from saltus._typing import Floats, Ints
-from saltus.engine.kernels.factor import (
-    COLLINEAR,
-    Factor,
-    Products,
-    Scratch,
-    add_multiple,
-    add_products,
-    dot,
-    rotate,
-    rotate_pair,
-    score_with_duals,
-)
+from saltus._vectors import add_multiple, add_products, dot
+from saltus.engine.kernels.edit_algebra import rotate, rotate_pair, score_with_duals
+from saltus.engine.kernels.factor import COLLINEAR, Factor, Products, Scratch
 
 # Shares are not let below this, as columns with less are refused.
 SMALLEST_SHARE = COLLINEAR
 
 
+@by_reference
 class Ridge(NamedTuple):
     """The triangles K_i, by columns, and what belongs to them. Mutated by a commit and a refresh."""
 
@@ -81,7 +73,7 @@ def make_ridge(factor: Factor, R_fixed: Floats, *, relative: bool) -> Ridge:
 
 @glue
 def cross_design(ridge: Ridge, products: Products, which: int, n_outputs: int, m_fixed: int, m: int, n_in: int) -> None:
-    """Set ridge.across to D'p = R'w for the new columns of a surveyed edit, and ridge.incoming_share. O(m^2)."""
+    """Set ridge.across to D'p = R'w for the new columns of a projected edit, and ridge.incoming_share. O(m^2)."""
     for a in range(n_in):
         if ridge.relative:
             linear = products.along[which, a, n_outputs : n_outputs + m_fixed]
@@ -108,7 +100,7 @@ def score_ridge(
 ) -> bool:
     """Set ridge.scratch.rss to S_i, and .volume to the factor of |W_i|, after an edit. O(m^2).
 
-    `products` are those of a survey, not yet scored on the factor itself; `cross_design` has seen them.
+    `products` are those of `project_incoming`, not yet scored on the factor itself; `cross_design` has seen them.
     """
     m = m_fixed + k
     n_outputs = factor.rss.size
@@ -119,10 +111,10 @@ def score_ridge(
             along[j] = 0.0
         own.gram[output, 1 + a] = 0.0
     for a in range(n_in):
-        survey = products.along[which, a]
-        w, u = survey[n_outputs:], own.along[output, a, 1:]
+        found = products.along[which, a]
+        w, u = found[n_outputs:], own.along[output, a, 1:]
         add_products(ridge.K[output], ridge.across[a, :m], m, u)
-        own.along[output, a, 0] = survey[output] + dot(w, factor.Z[output], m) - dot(u, zeta[0], m)
+        own.along[output, a, 0] = found[output] + dot(w, factor.Z[output], m) - dot(u, zeta[0], m)
         own.gram[output, 2 * a] = products.gram[which, 2 * a] + ridge.incoming_share[a] / ridge.delta_squared[output]
     if n_in == 2:
         own.gram[output, 1] = products.gram[which, 1]
@@ -205,7 +197,7 @@ def append_to_ridge(ridge: Ridge, output: int, m: int, u: Floats, length: float,
 
 @glue
 def copy_columns(R: Floats, ridge: Ridge, m_fixed: int, m: int) -> None:
-    """Take over R of the basis functions, and find their shares; the linear term never changes. O(m^2)."""
+    """Take over R of the terms, and find their shares; the linear term never changes. O(m^2)."""
     for j in range(m_fixed, m):
         column = ridge.R[j]
         linear, rest = 0.0, 0.0

@@ -1,0 +1,79 @@
+"""The target of the annealing: log pi of a state, compiled and as it is."""
+
+from math import log
+
+from saltus._jit import glue, kernel
+from saltus._typing import Floats
+from saltus.engine.problem.problem import Problem
+from saltus.families.registry import (
+    count_own_parameters,
+    count_own_parameters_kernel,
+    count_shared_parameters,
+    count_shared_parameters_kernel,
+)
+
+# Stands for a penalty that is infinite, so that a chain can tell up from down.
+UNAFFORDABLE = 1e8
+
+
+def penalty(problem: Problem, n_outputs: int, k: int, n_own: int, n_shared: int) -> float:
+    """Evaluate P for k terms of n_own parameters each, their coefficients aside, and n_shared in common.
+
+    What is infinite costs so much that shared parameters are given up first; each term more costs something too, so
+    that terms are given up where no shared parameter can be.
+    """
+    by_count, by_size = problem.criterion.by_count, problem.criterion.by_size
+    if problem.criterion.counts_terms:
+        n_own = 1
+    n_parameters = k * (n_outputs + n_own) + n_shared if k > 0 else 0
+    if n_parameters < by_count.size:
+        return by_count[n_parameters] + by_size[k]
+    return UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size)
+
+
+penalty_kernel = kernel(penalty)
+
+
+def penalty_at(problem: Problem, k: int, shared: Floats) -> float:
+    """Evaluate P for k terms and shared parameters (s,)."""
+    n_own, n_shared = (count(problem.families, shared) for count in (count_own_parameters, count_shared_parameters))
+    return float(penalty(problem, problem.rss_floor.size, k, n_own, n_shared))
+
+
+def log_density(problem: Problem, rss: Floats, k: int, shared: Floats) -> float:
+    """Evaluate log pi from the residual sums of squares."""
+    log_rss = 0.0
+    for i in range(rss.size):
+        log_rss += log(max(rss[i], problem.rss_floor[i]))
+    return -0.5 * problem.n_total * log_rss - penalty_at(problem, k, shared)
+
+
+@kernel
+def log_density_kernel(problem: Problem, rss: Floats, k: int, shared: Floats) -> float:
+    """Do the same, for compiled callers."""
+    log_rss = 0.0
+    for i in range(rss.size):
+        log_rss += log(max(rss[i], problem.rss_floor[i]))
+    n_own = count_own_parameters_kernel(problem.families, shared)
+    n_shared = count_shared_parameters_kernel(problem.families, shared)
+    return -0.5 * problem.n_total * log_rss - penalty_kernel(problem, rss.size, k, n_own, n_shared)
+
+
+@glue
+def accept(
+    log_ratio: float,
+    log_green: float,
+    log_uniform: float,
+    another_log_uniform: float,
+    temperature: float,
+    two_stage: bool,
+) -> bool:
+    """Decide on a proposal that changes log pi by `log_ratio`. log_green is never tempered.
+
+    Two-stage is eq. (5) of the paper: what the kernel for pi itself returns is accepted with probability
+    min{1, (pi'/pi)^(1/T - 1)}. The alternative is the kernel for pi^(1/T); at T = 1 that is Metropolis and Hastings'.
+    """
+    if two_stage:
+        by_kernel = log_uniform < log_ratio + log_green
+        return by_kernel and another_log_uniform < (1.0 / temperature - 1.0) * log_ratio
+    return log_uniform < log_ratio / temperature + log_green

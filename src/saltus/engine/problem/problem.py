@@ -1,0 +1,36 @@
+"""The one problem that chains and descents work on, as kernels see it."""
+
+from typing import NamedTuple
+
+from saltus._jit import by_reference
+from saltus._typing import Floats
+from saltus.engine.kernels.factor import Factor
+from saltus.families.registry import Families
+
+
+@by_reference
+class Criterion(NamedTuple):
+    """P, what is subtracted from the log likelihood, as a function of the number of all parameters and of k."""
+
+    by_count: Floats  # (n + 1,), for 0 to n parameters; more cannot be afforded
+    by_size: Floats  # (k_max + 1,), what the number of terms adds
+    counts_terms: bool  # whether a term counts for one parameter, as in the paper, beside its coefficients
+
+
+@by_reference
+class Problem(NamedTuple):
+    """The data and the target: everything that is read and never written.
+
+    log pi = -n_total/2 sum_i ln max(RSS_i, rss_floor_i) - P(number of parameters, k).
+    """
+
+    families: Families
+    root_weight: Floats  # (n_tiles, L), 0 beyond the data
+    linear: Factor  # of the linear term alone: its residuals and its Q
+    m_fixed: int  # columns of the linear term
+    k_max: int
+    n_total: float  # the sum of the weights
+    rss_floor: Floats  # (c,)
+    criterion: Criterion
+    smallest_squared_norm: float  # of a column over the rows; a term that so few rows see is refused
+    smallest_new_share: float  # of the length of a column in a descent; less, and it depends on the others

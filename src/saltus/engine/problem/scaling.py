@@ -1,0 +1,119 @@
+"""How data are scaled inside: inputs to the unit cube, outputs to mean 0 and spread 1, and the linear term."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from saltus._tiles import pad_rows
+from saltus._typing import Bools, Floats, Ints
+
+# A column of the linear term that is nearer than this to the span of those before it, relative to its
+# spread, depends on them.
+DEPENDENT = 1e-10
+
+# A feature that varies less than this, relative to its size, is constant.
+CONSTANT = 8 * np.finfo(np.float64).eps
+
+# Where rows are farther away than this, in widths of the box, terms overflow.
+FARTHEST = 1e50
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where the parameters of terms live: the range of the data, widened. Constant features have no place in it."""
+
+    lower: Annotated[Floats, "d"]
+    width: Annotated[Floats, "d"]  # 1 for a constant feature
+    varies: Annotated[Bools, "d"]
+
+    @classmethod
+    def around(cls, X: Floats, margin: float) -> "Box":
+        """Take the range of X (N, d), widened on each side by `margin` times itself."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        span = high - low
+        varies = span > CONSTANT * np.maximum(np.abs(low), np.abs(high))
+        lower = np.where(varies, low - margin * span, low)
+        return cls(lower, np.where(varies, span * (1 + 2 * margin), 1.0), varies)
+
+    def to_unit(self, X: Floats) -> Floats:
+        """Take X (N, d) to the unit cube, (N, d_varying)."""
+        return (X[:, self.varies] - self.lower[self.varies]) / self.width[self.varies]
+
+    def to_unit_in_reach(self, X: Floats) -> Floats:
+        """Do the same for rows to be predicted, which must not be so far away that terms overflow."""
+        U = self.to_unit(X)
+        farthest = np.abs(U).max(initial=0.0)
+        if farthest > FARTHEST:
+            raise ValueError(
+                f"X is as far as {farthest:.3g} widths of the training data away from it, where the network overflows. "
+                f"Check the units of X."
+            )
+        return U
+
+    def from_unit(self, U: Floats) -> Floats:
+        """Take points of the unit cube (N, d_varying) back to the user's units, (N, d)."""
+        X = np.tile(self.lower, (len(U), 1))
+        X[:, self.varies] += U * self.width[self.varies]
+        return X
+
+
+@dataclass(frozen=True)
+class LinearTerm:
+    """The linear term: a constant and the independent ones of the features, standardised."""
+
+    means: Floats  # (d_varying,), of the features in the unit cube
+    spreads: Floats  # (d_varying,), their standard deviations
+    kept: Ints  # the features in use, counted among those that vary
+    Q: Floats  # (N, m_fixed), padded, orthonormal, rows times the root of their weight
+    R: Floats  # (m_fixed, m_fixed)
+
+    @classmethod
+    def of(cls, U: Floats, weight: Floats) -> "LinearTerm":
+        """Factor [1, (U - means) / spreads], leaving out columns that depend on those before them."""
+        root_weight = np.sqrt(weight)
+        means = np.average(U, axis=0, weights=weight)
+        spreads = np.sqrt(np.average((U - means) ** 2, axis=0, weights=weight))
+        columns = [root_weight, *((U - means) / spreads * root_weight[:, None]).T]
+        Q = np.empty((len(U), min(len(U), len(columns))), order="F")
+        R = np.zeros((Q.shape[1], Q.shape[1]))
+        kept: list[int] = []
+        rank = 0
+        for j, column in enumerate(columns):
+            length = np.linalg.norm(column)
+            share = np.zeros(rank)
+            for _ in range(2):
+                along = Q[:, :rank].T @ column
+                column = column - Q[:, :rank] @ along
+                share += along
+            rest = np.linalg.norm(column)
+            if rank == Q.shape[1] or rest <= DEPENDENT * length:
+                continue
+            Q[:, rank] = column / rest
+            R[:rank, rank] = share
+            R[rank, rank] = rest
+            rank += 1
+            if j > 0:
+                kept.append(j - 1)
+        return cls(
+            means, spreads, np.array(kept, dtype=np.int64), np.asfortranarray(pad_rows(Q[:, :rank])), R[:rank, :rank]
+        )
+
+
+@dataclass(frozen=True)
+class OutputScale:
+    """Outputs are centred and scaled inside."""
+
+    mean: Annotated[Floats, "c"]
+    scale: Annotated[Floats, "c"]
+
+    @classmethod
+    def of(cls, Y: Floats, weight: Floats) -> "OutputScale":
+        """Take the weighted mean and standard deviation; a constant output has scale 1."""
+        mean = np.average(Y, axis=0, weights=weight)
+        # In two steps, so that the squares of a small spread do not vanish.
+        spread = np.abs(Y - mean).max(axis=0)
+        varies = spread > CONSTANT * np.abs(Y).max(axis=0)
+        spread = np.where(varies, spread, 1.0)
+        scale = spread * np.sqrt(np.average(((Y - mean) / spread) ** 2, axis=0, weights=weight))
+        return cls(mean, np.where(varies, scale, 1.0))
