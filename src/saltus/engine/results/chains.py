@@ -1,14 +1,15 @@
 """What a fit leaves behind besides its network."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus._typing import Floats, Ints
-from saltus.engine.kernels.chain import ACCEPTED, CHOSEN, FEASIBLE
-from saltus.engine.kernels.moves import METRIC_MOVES, MOVES
-from saltus.engine.problem.criteria import SAME, count_near
+from saltus.engine.kernels.moves import ALL_MOVES, MOVES
+from saltus.engine.kernels.state import ACCEPTED, CHOSEN, FEASIBLE
+from saltus.engine.problem.criteria import count_near
 from saltus.engine.results.network import Network
 
 
@@ -16,10 +17,10 @@ from saltus.engine.results.network import Network
 class Trace:
     """The path of a chain, thinned where it is long: its state after so many iterations, and how hot the last was."""
 
-    iteration: Ints
-    n_bases: NDArray[np.int32]
-    log_posterior: Floats
-    temperature: Floats
+    iteration: Annotated[Ints, "n"]
+    n_terms: Annotated[NDArray[np.int32], "n"]
+    log_posterior: Annotated[Floats, "n"]
+    temperature: Annotated[Floats, "n"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def count_moves(counts: Ints) -> dict[str, MoveCount]:
     """Name the rows of a record's counts."""
     return {
         name: MoveCount(int(row[CHOSEN]), int(row[FEASIBLE]), int(row[ACCEPTED]))
-        for name, row in zip((*MOVES, *METRIC_MOVES), counts, strict=True)
+        for name, row in zip(ALL_MOVES, counts, strict=True)
         if name in MOVES or row[CHOSEN] > 0
     }
 
@@ -53,16 +54,15 @@ class BestState:
     """The best state that a chain visited."""
 
     network: Network
-    places: Floats  # (k, d), of its basis functions, as the chain knows them
-    relevance: Floats  # (q,), of a learned metric; otherwise 1
-    rss: Floats  # (c,), residual sums of squares in the user's units
+    variant: int  # of the family, which the chain searched among
+    rss: Annotated[Floats, "c"]  # residual sums of squares in the user's units
     log_posterior: float
     iteration: int  # how many were done when it was reached; 0 is the start
 
     @property
-    def n_bases(self) -> int:
-        """The number of basis functions."""
-        return len(self.network.centers_unit)
+    def n_terms(self) -> int:
+        """The number of terms."""
+        return self.network.n_terms
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ChainResult:
     trace: Trace
     moves: dict[str, MoveCount]
     best: BestState
-    best_by_n_bases: dict[int, float]  # the best log posterior seen with each number of basis functions
+    best_by_n_terms: dict[int, float]  # the best log posterior seen with each number of terms
     local_optima: tuple[BestState, ...]  # where it was polished, at the end of each round; or only the best
     snapshots: tuple[Snapshot, ...]
     n_iter: int
@@ -88,13 +88,16 @@ class ChainResult:
     @property
     def status(self) -> str:
         """How it went, in words."""
-        return f"Finished {self.n_iter} iterations; the best state was reached after {self.best.iteration}."
+        return (
+            f"The chain ran {spaced(self.n_iter)} iterations and reached its best model after "
+            f"{spaced(self.best.iteration)} of them."
+        )
 
 
 def join_rounds(before: ChainResult, after: ChainResult) -> ChainResult:
     """Join what a chain did before and in one more round, which started from its best state."""
     n_before = before.n_iter
-    sizes = {*before.best_by_n_bases, *after.best_by_n_bases}
+    sizes = {*before.best_by_n_terms, *after.best_by_n_terms}
     best = before.best
     if after.best.log_posterior > best.log_posterior:
         best = replace(after.best, iteration=n_before + after.best.iteration)
@@ -103,14 +106,14 @@ def join_rounds(before: ChainResult, after: ChainResult) -> ChainResult:
     return ChainResult(
         trace=Trace(
             np.concatenate([before.trace.iteration, n_before + after.trace.iteration]),
-            np.concatenate([before.trace.n_bases, after.trace.n_bases]),
+            np.concatenate([before.trace.n_terms, after.trace.n_terms]),
             np.concatenate([before.trace.log_posterior, after.trace.log_posterior]),
             np.concatenate([before.trace.temperature, after.trace.temperature]),
         ),
         moves={name: before.moves.get(name, nothing) + after.moves.get(name, nothing) for name in names},
         best=best,
-        best_by_n_bases={
-            k: max(rounds.best_by_n_bases.get(k, -np.inf) for rounds in (before, after)) for k in sorted(sizes)
+        best_by_n_terms={
+            k: max(rounds.best_by_n_terms.get(k, -np.inf) for rounds in (before, after)) for k in sorted(sizes)
         },
         local_optima=before.local_optima + after.local_optima,
         snapshots=before.snapshots + after.snapshots[1:],
@@ -128,7 +131,7 @@ class AnnealResult:
     best_chain : int
         The chain with the best state.
     status : str
-        How the fit ended and whether the chains agree, in words.
+        Why the search ended, and how many chains ended near the best log posterior, in words.
     ended_early : str
         Who ended it before its time, in words; empty where nobody did.
     """
@@ -142,21 +145,40 @@ class AnnealResult:
     def from_chains(
         cls,
         chains: tuple[ChainResult, ...],
-        ending: str = "Finished",
+        *,
+        ending: str,
+        near: float,
+        remedy: str,
         ended_early: str = "",
-        remedy: str = "a larger n_iter",
-        near: float = SAME,
     ) -> "AnnealResult":
-        """Find the best chain and say how many others are near it, with a remedy. `ending`: why the fit ended."""
+        """Find the best chain and say how many are near it.
+
+        Parameters
+        ----------
+        ending : str
+            Why the search ended, a sentence.
+        near : float
+            How near values of log pi are that are as good as the same.
+        remedy : str
+            What may find a better model.
+        ended_early : str
+            Who ended it before its time, in words.
+        """
         values = np.array([chain.best.log_posterior for chain in chains])
         best = int(values.argmax())
-        n_agree = count_near(values, near)
-        n_bases = chains[best].best.n_bases
+        n_near = count_near(values, near)
+        n_terms = chains[best].best.n_terms
         status = (
-            f"{ending}: {chains[best].n_iter} iterations on {len(chains)} chain{'s' * (len(chains) > 1)}. Best log "
-            f"posterior {values[best]:.6g} with {n_bases} basis function{'s' * (n_bases != 1)} (chain {best}); "
-            f"{n_agree} of {len(chains)} within {near:.3g} of it."
+            f"{ending} Chain {best} ran {spaced(chains[best].n_iter)} iterations and found the best model, with log "
+            f"posterior {values[best]:.6g} and {n_terms} term{'s' * (n_terms != 1)}."
         )
-        if n_agree == 1 and len(chains) > 1:
-            status += f" No two chains agree: {remedy} is likely to find a better model."
+        if len(chains) > 1:
+            status += f" {n_near} of {len(chains)} chains ended within {near:.3g} of this log posterior."
+        if n_near == 1 and len(chains) > 1:
+            status += f" As no other chain came so near, {remedy} may find a better model."
         return cls(chains, best, status, ended_early)
+
+
+def spaced(number: int) -> str:
+    """Write a whole number with spaces between thousands."""
+    return f"{number:,}".replace(",", " ")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
@@ -11,15 +12,14 @@ from saltus._typing import Floats, Ints
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw: the centres, and the posterior of everything above them given those, in scaled units.
+    """One draw: the terms, and the posterior of everything above them given those, in scaled units.
 
-    Given the centres and delta^2, alpha_i has a Student's t distribution with `degrees` of freedom, mean `mean` and
+    Given the terms and delta^2, alpha_i has a Student's t distribution with `degrees` of freedom, mean `mean` and
     scale S_i / degrees times K_i K_i'.
     """
 
-    centers_unit: Floats  # (k, d_varying)
-    sharpness: Floats  # (k,), of basis functions with widths of their own; otherwise 1
-    relevance: Floats  # (q,), of a learned metric; otherwise 1
+    parameters: Floats  # (k, p), of the terms, in the unit cube
+    shared: Floats  # (s,)
     mean: Floats  # (m, c)
     K: Floats  # (c, m, m), upper triangular
     S: Floats  # (c,), g0 + y_i'P_i y_i
@@ -33,26 +33,24 @@ class Draw:
 class Draws(Sequence[Draw]):
     """The draws of a chain, one after the other in flat arrays: they differ in size."""
 
-    n_bases: Ints  # (n,)
-    centers_unit: Floats  # (sum of k, d_varying)
-    sharpness: Floats  # (sum of k,)
-    relevance: Floats  # (n, q)
-    mean: Floats  # (sum of m, c)
-    K: Floats  # (sum of c m^2,)
-    S: Floats  # (n, c)
-    delta_squared: Floats  # (n, c)
-    sigma_squared: Floats  # (n, c)
-    rate: Floats  # (n,)
-    log_posterior: Floats  # (n,)
+    n_terms: Annotated[Ints, "n"]  # k
+    parameters: Annotated[Floats, "kp"]  # of all k terms of all draws
+    shared: Annotated[Floats, "ns"]
+    mean: Annotated[Floats, "mc"]  # of all m columns of all draws
+    K: Annotated[Floats, "w"]  # c m^2 for each draw
+    S: Annotated[Floats, "nc"]
+    delta_squared: Annotated[Floats, "nc"]
+    sigma_squared: Annotated[Floats, "nc"]
+    rate: Annotated[Floats, "n"]
+    log_posterior: Annotated[Floats, "n"]
 
     @classmethod
     def of(cls, draws: Sequence[Draw]) -> "Draws":
         """Join draws."""
         return cls(
-            n_bases=np.array([len(draw.centers_unit) for draw in draws]),
-            centers_unit=np.concatenate([draw.centers_unit for draw in draws]),
-            sharpness=np.concatenate([draw.sharpness for draw in draws]),
-            relevance=np.array([draw.relevance for draw in draws]),
+            n_terms=np.array([len(draw.parameters) for draw in draws]),
+            parameters=np.concatenate([draw.parameters for draw in draws]),
+            shared=np.array([draw.shared for draw in draws]),
             mean=np.concatenate([draw.mean for draw in draws]),
             K=np.concatenate([draw.K.ravel() for draw in draws]),
             S=np.array([draw.S for draw in draws]),
@@ -63,19 +61,18 @@ class Draws(Sequence[Draw]):
         )
 
     def __len__(self) -> int:
-        return len(self.n_bases)
+        return len(self.n_terms)
 
     def __getitem__(self, index: int) -> Draw:  # type: ignore[override]
         n = range(len(self))[index]
-        before, k = int(self.offsets[n]), int(self.n_bases[n])
+        before, k = int(self.offsets[n]), int(self.n_terms[n])
         m_fixed, c = self.m_fixed, self.S.shape[1]
         m = m_fixed + k
         m_before = before + n * m_fixed
         K_before = int(self._offsets_of_K[n])
         return Draw(
-            centers_unit=self.centers_unit[before : before + k],
-            sharpness=self.sharpness[before : before + k],
-            relevance=self.relevance[n],
+            parameters=self.parameters[before : before + k],
+            shared=self.shared[n],
             mean=self.mean[m_before : m_before + m],
             K=self.K[K_before : K_before + c * m * m].reshape(c, m, m),
             S=self.S[n],
@@ -88,16 +85,16 @@ class Draws(Sequence[Draw]):
     @property
     def m_fixed(self) -> int:
         """Columns of the linear term."""
-        return (len(self.mean) - len(self.centers_unit)) // len(self)
+        return (len(self.mean) - len(self.parameters)) // len(self)
 
     @cached_property
     def offsets(self) -> Ints:
-        """Where the centres of each draw begin and, last, end: (n + 1,)."""
-        return _running_sum(self.n_bases)
+        """Where the terms of each draw begin and, last, end: (n + 1,)."""
+        return _running_sum(self.n_terms)
 
     @cached_property
     def _offsets_of_K(self) -> Ints:
-        return _running_sum(self.S.shape[1] * (self.n_bases + self.m_fixed) ** 2)
+        return _running_sum(self.S.shape[1] * (self.n_terms + self.m_fixed) ** 2)
 
 
 def _running_sum(lengths: Ints) -> Ints:

@@ -1,6 +1,6 @@
 """Prediction from draws of the posterior: a mixture of Student's t distributions, one for each draw.
 
-Given the centres and delta^2 of a draw, the coefficients and the noise variance are integrated out exactly: at a row
+Given the terms and delta^2 of a draw, the coefficients and the noise variance are integrated out exactly: at a row
 with features d, a new y has a t distribution with N + v0 degrees of freedom, mean d'alpha, and squared scale
 S/(N + v0) (1 + ||K'd||^2), K K' = W^-1. Moments of the mixture are therefore Rao-Blackwellised: no sampled
 coefficient enters them.
@@ -8,15 +8,16 @@ coefficient enters them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from saltus._typing import Floats, Ints
-from saltus.engine.problem.design import Box, Design, OutputScale
+from saltus.engine.problem.design import Design
+from saltus.engine.problem.scaling import Box, OutputScale
 from saltus.engine.results.draws import Draw
-from saltus.families import Basis
-from saltus.families.distances import squared_distances
+from saltus.families import FittedFamily
 
 # Rows are taken so many at a time that the means and scales of all draws fill no more than this.
 BYTES_AT_A_TIME = 64_000_000
@@ -33,26 +34,22 @@ class Features:
     """The columns of a design, at new rows."""
 
     box: Box
-    basis: Basis
-    to_metric: Floats
-    means: Floats
-    spreads: Floats
-    kept: Ints
+    family: FittedFamily
+    means: Annotated[Floats, "v"]
+    spreads: Annotated[Floats, "v"]
+    kept: Annotated[Ints, "e"]
 
     @classmethod
     def of(cls, design: Design) -> "Features":
         """Take what is needed of a design, and none of its data."""
-        fixed = design.fixed
-        return cls(design.box, design.basis, design.to_metric, fixed.means, fixed.spreads, fixed.kept)
+        linear = design.linear
+        return cls(design.box, design.family, linear.means, linear.spreads, linear.kept)
 
     def columns(self, X: Floats, draw: Draw) -> Floats:
-        """Evaluate (N, m): the linear term, then the basis functions of a draw."""
-        U = self.box.to_unit(X)
+        """Evaluate (N, m): the linear term, then the terms of a draw."""
+        U = self.box.to_unit_in_reach(X)
         linear = ((U - self.means) / self.spreads)[:, self.kept]
-        to_metric = draw.relevance[:, None] * self.to_metric
-        r_squared = squared_distances(U @ to_metric.T, draw.centers_unit @ to_metric.T) * draw.sharpness**2
-        phi = self.basis.profile(r_squared)
-        return np.hstack([np.ones((len(X), 1)), linear, phi])
+        return np.hstack([np.ones((len(X), 1)), linear, self.family.columns(U, draw.parameters, draw.shared)])
 
 
 @dataclass(frozen=True)

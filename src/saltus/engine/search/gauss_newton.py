@@ -1,24 +1,26 @@
-"""Damped Gauss-Newton steps (Levenberg & Marquardt) on centres, log sharpnesses and log relevances, compiled.
+"""Damped Gauss-Newton steps (Levenberg & Marquardt) on the continuous parameters of all terms, compiled.
 
 With J_i the derivatives of the residuals of output i, their coefficients projected out,
 
     - d^2 log pi  ~  N sum_i 1/RSS_i  J_i' J_i,    J_i = P (d Phi) alpha_i,
 
-where P projects onto what neither the linear term nor the basis functions span (Kaufman 1975). Basis functions that
-nearly coincide make this ill conditioned, which is where quasi-Newton steps stop too early: a shaken network of 9
-cubic functions on the robot arm data ends at log pi 205 by 40 of these steps and at 199 by as many looks of L-BFGS as
-it takes, in the median of 60. A step costs 1.3 looks there, and 9 with 8 functions of 10 inputs.
+where P projects onto what neither the linear term nor the terms span (Kaufman 1975). Terms that nearly coincide make
+this ill conditioned, which is where quasi-Newton steps stop too early: a shaken network of 9 cubic terms on the robot
+arm data ends at log pi 205 by 40 of these steps and at 199 by as many evaluations of L-BFGS as it takes, in the median
+of 60. A step costs 1.3 evaluations there, and 9 with 8 terms of 10 inputs.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from saltus._jit import entry_point, glue, kernel, source_digest
+from saltus._jit import by_reference, entry_point, glue, kernel, source_digest
 from saltus._typing import Floats, Ints
-from saltus.engine.kernels.factor import add_multiple, add_products, dot, subtract_projection
-from saltus.engine.search.gradient import Surface, Work, absorb, clear, copy_column, flops_a_look, look
-from saltus.engine.search.quasi_newton import FARTHEST, FLAT, Search, hold, place_trial
+from saltus._vectors import add_multiple, add_products, clear, copy_column, dot, subtract_projection
+from saltus.engine.problem.problem import Problem
+from saltus.engine.search.gradient import Work, absorb, flops_of_a_gradient, value_and_gradient
+from saltus.engine.search.quasi_newton import FARTHEST, FLAT, Search, hold, set_trial
+from saltus.families.registry import n_free_parameters, set_derivatives
 
 # Damping at the start and at least, as a share of the curvature along each coordinate.
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-9
@@ -26,15 +28,18 @@ FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-9
 LARGEST_CUT, FIRST_GROWTH = 1 / 3, 2.0
 MOST_REFUSALS = 10
 # A step that gains less than this share of the value is the last.
-GAIN = 1e-6
+SMALLEST_DAMPED_GAIN = 1e-6
 # No coordinate is thought to curve less than this share of the one that curves most.
 STRAIGHTEST = 1e-8
 
 
+@by_reference
 class Curvature(NamedTuple):
-    """Workspace of `sum_curvature`, and the curvature at the last point. K = k d + c q columns, n parameters."""
+    """Workspace of `sum_curvature`, and the curvature at the last point: K = k p + c s columns, n = k p + s numbers."""
 
-    columns: Floats  # (n_tiles, K, L), derivatives of basis functions by places, and of outputs by log relevances
+    n_own: int  # p, free parameters of a term
+    n_shared: int  # s, free parameters that terms share
+    columns: Floats  # (n_tiles, K, L), derivatives of terms by own parameters, and of outputs by shared ones
     shared: Floats  # (K, m_fixed), what they have in common with the linear term
     tile: Floats  # (k + K, L)
     R: Floats  # (k, k + K)
@@ -46,15 +51,16 @@ class Curvature(NamedTuple):
     n_refusals: Ints  # (1,)
 
 
-def make_curvature(surface: Surface, k: int) -> Curvature:
-    """Allocate the workspace for k centres."""
-    n_tiles, q, length = surface.X.shape
-    d, m_fixed, c = surface.to_metric.shape[1], surface.Q_fixed.shape[1], surface.E_fixed.shape[1]
-    n_relevances = q * surface.learns_metric
-    n_columns, n = k * d + c * n_relevances, k * d + n_relevances
+def make_curvature(problem: Problem, k: int) -> Curvature:
+    """Allocate the workspace for k terms."""
+    n_tiles, length = problem.root_weight.shape
+    n_own, n_shared = n_free_parameters(problem.families)
+    n_columns, n = k * n_own + problem.rss_floor.size * n_shared, k * n_own + n_shared
     return Curvature(
+        n_own=n_own,
+        n_shared=n_shared,
         columns=np.empty((n_tiles, n_columns, length)),
-        shared=np.empty((n_columns, m_fixed)),
+        shared=np.empty((n_columns, problem.m_fixed)),
         tile=np.empty((k + n_columns, length)),
         R=np.empty((k, k + n_columns)),
         products=np.empty(k + n_columns),
@@ -66,59 +72,16 @@ def make_curvature(surface: Surface, k: int) -> Curvature:
     )
 
 
-def looks_a_step(surface: Surface, k: int) -> float:
-    """Say how many looks take as long as the curvature of k centres."""
-    q, d = surface.to_metric.shape
-    m_fixed, c = surface.Q_fixed.shape[1], surface.E_fixed.shape[1]
-    n_columns = k * d + c * q * surface.learns_metric
-    return (n_columns * (4 * (m_fixed + k) + n_columns) + 2 * k * k) / flops_a_look(surface, k)
-
-
-@kernel
-def add_shift(multiple: float, slope: Floats, x: Floats, center: float, column: Floats) -> None:
-    """Add a multiple of slope (x - center). O(L)."""
-    for n in range(column.size):
-        column[n] += multiple * slope[n] * (x[n] - center)
-
-
-@kernel
-def add_stretch(multiple: float, slope: Floats, x: Floats, center: float, column: Floats) -> None:
-    """Add a multiple of slope (x - center)^2. O(L)."""
-    for n in range(column.size):
-        column[n] += multiple * slope[n] * (x[n] - center) * (x[n] - center)
-
-
-@kernel
-def add_product(multiple: float, a: Floats, b: Floats, column: Floats) -> None:
-    """Add a multiple of a b. O(L)."""
-    for n in range(column.size):
-        column[n] += multiple * a[n] * b[n]
+def gradients_a_step(problem: Problem, k: int) -> float:
+    """Say how many gradients take as long as the curvature of k terms."""
+    n_own, n_shared = n_free_parameters(problem.families)
+    n_columns = k * n_own + problem.rss_floor.size * n_shared
+    flops = n_columns * (4 * (problem.m_fixed + k) + n_columns) + 2 * k * k
+    return flops / flops_of_a_gradient(problem, k)
 
 
 @glue
-def set_columns(surface: Surface, work: Work, curvature: Curvature, t: int) -> None:
-    """Set the derivatives in one tile. O(L k q (d + c))."""
-    columns, X = curvature.columns[t], surface.X[t]
-    k, (q, d) = work.lengths.size, surface.to_metric.shape
-    for a in range(len(columns)):
-        clear(columns[a])
-    for j in range(k):
-        slope = work.slope[t, j]
-        sharpened = work.centers[j, q] * work.centers[j, q]
-        for i in range(q):
-            center, stretch = work.centers[j, i], 2.0 * sharpened * work.relevance[i] * work.relevance[i]
-            for b in range(d):
-                if surface.to_metric[i, b] != 0.0:
-                    add_shift(-stretch * surface.to_metric[i, b], slope, X[i], center, columns[j * d + b])
-            if surface.learns_metric:
-                for o in range(work.rss.size):
-                    add_stretch(stretch * work.alpha[o, j], slope, X[i], center, columns[k * d + o * q + i])
-        if surface.log_sharpest > 0.0:
-            add_product(2.0 * surface.sharpness_scale, slope, work.squared[t, j], columns[j * d + d - 1])
-
-
-@glue
-def sum_gram(surface: Surface, work: Work, curvature: Curvature) -> None:
+def sum_gram(problem: Problem, work: Work, curvature: Curvature) -> None:
     """Set the Gram matrix of the derivatives, less what the design spans. O(N K (m + K))."""
     columns, shared, tile, R, gram = (
         curvature.columns,
@@ -128,23 +91,26 @@ def sum_gram(surface: Surface, work: Work, curvature: Curvature) -> None:
         curvature.gram,
     )
     n_tiles, k, _ = work.Phi.shape
-    m_fixed, n_columns = surface.Q_fixed.shape[1], len(gram)
+    m_fixed, n_columns, c = problem.m_fixed, len(gram), work.rss.size
+    linear = problem.linear.tiles
     for a in range(n_columns):
         clear(shared[a])
         clear(gram[a])
     for j in range(k):
         clear(R[j])
     for t in range(n_tiles):
-        set_columns(surface, work, curvature, t)
         for a in range(n_columns):
-            add_products(surface.Q_fixed[t], columns[t, a], m_fixed, shared[a])
+            clear(columns[t, a])
+        set_derivatives(problem.families, t, work.alpha, work.families, columns[t])
+        for a in range(n_columns):
+            add_products(linear[t, c:], columns[t, a], m_fixed, shared[a])
     for t in range(n_tiles):
         for j in range(k):
             copy_column(work.Phi[t, j], tile[j])
-            subtract_projection(surface.Q_fixed[t], tile[j], m_fixed, work.shared[j])
+            subtract_projection(linear[t, c:], tile[j], m_fixed, work.shared[j])
         for a in range(n_columns):
             copy_column(columns[t, a], tile[k + a])
-            subtract_projection(surface.Q_fixed[t], tile[k + a], m_fixed, shared[a])
+            subtract_projection(linear[t, c:], tile[k + a], m_fixed, shared[a])
         # What is left of the later columns is orthogonal to the first k, in other coordinates of the rows.
         absorb(tile, R, k, curvature.products)
         for a in range(n_columns):
@@ -152,7 +118,7 @@ def sum_gram(surface: Surface, work: Work, curvature: Curvature) -> None:
 
 
 @kernel
-def weigh_gram(alpha: Floats, weights: Floats, gram: Floats, d: int, q: int, hessian: Floats) -> None:
+def weigh_gram(alpha: Floats, weights: Floats, gram: Floats, n_own: int, n_shared: int, hessian: Floats) -> None:
     """Set the Hessian from the Gram matrix, the coefficients (c, k) and N / RSS (c,). O(n^2 c)."""
     c, k = alpha.shape
     n = len(hessian)
@@ -160,23 +126,22 @@ def weigh_gram(alpha: Floats, weights: Floats, gram: Floats, d: int, q: int, hes
         for b in range(a, n):
             total = 0.0
             for o in range(c):
-                at_a = a if a < k * d else a + o * q
-                at_b = b if b < k * d else b + o * q
-                first = alpha[o, a // d] if a < k * d else 1.0
-                second = alpha[o, b // d] if b < k * d else 1.0
+                at_a = a if a < k * n_own else a + o * n_shared
+                at_b = b if b < k * n_own else b + o * n_shared
+                first = alpha[o, a // n_own] if a < k * n_own else 1.0
+                second = alpha[o, b // n_own] if b < k * n_own else 1.0
                 total += weights[o] * first * second * gram[at_a, at_b]
             hessian[a, b] = total
             hessian[b, a] = total
 
 
 @glue
-def sum_curvature(surface: Surface, work: Work, curvature: Curvature) -> None:
-    """Set the Hessian at the point that was looked at last. O(N K (m + K))."""
-    sum_gram(surface, work, curvature)
+def sum_curvature(problem: Problem, work: Work, curvature: Curvature) -> None:
+    """Set the Hessian at the point that was evaluated last. O(N K (m + K))."""
+    sum_gram(problem, work, curvature)
     for o in range(work.rss.size):
-        work.products[o] = surface.n_total / work.rss[o]
-    q, d = surface.to_metric.shape
-    weigh_gram(work.alpha, work.products, curvature.gram, d, q, curvature.hessian)
+        work.products[o] = problem.n_total / work.rss[o]
+    weigh_gram(work.alpha, work.products, curvature.gram, curvature.n_own, curvature.n_shared, curvature.hessian)
 
 
 @kernel
@@ -219,9 +184,9 @@ def damp(curvature: Curvature) -> bool:
 
 @kernel
 def set_out_damped(search: Search, curvature: Curvature) -> bool:
-    """Choose where to look next; False where there is nowhere to go.
+    """Choose the next trial point; False where there is nowhere to go.
 
-    Back on the bounds, a step need not be uphill; one that is short enough is.
+    Back on the bounds, a step need not raise log pi; one that is short enough does.
     """
     while hold(search) > FLAT * FLAT:
         if solve_damped(search, curvature):
@@ -229,7 +194,7 @@ def set_out_damped(search: Search, curvature: Curvature) -> bool:
             for i in range(search.x.size):
                 farthest = max(farthest, abs(search.direction[i]))
             search.length[0] = FARTHEST / farthest
-            if place_trial(search) > 0.0:
+            if set_trial(search) > 0.0:
                 return True
         if not damp(curvature):
             return False
@@ -260,30 +225,33 @@ def move(search: Search, value: float) -> None:
     search.value[0] = value
 
 
-def _compile_climb_damped(digest: str):  # type: ignore[no-untyped-def]
+def _compile_descend_damped(digest: str):  # type: ignore[no-untyped-def]
     @entry_point
-    def climb_damped(surface: Surface, work: Work, curvature: Curvature, search: Search, n_looks: int) -> bool:
-        """Look at so many points, each uphill from the last that was better; False where the search is at its end.
+    def descend_damped(
+        problem: Problem, penalty: float, work: Work, curvature: Curvature, search: Search, n_evaluations: int
+    ) -> bool:
+        """Evaluate so many points, each better than the last that was taken; False where the search is at its end.
 
-        Mutates the search. Afterwards x is the best point. O(N K (m + K)) a look.
+        Mutates the search. Afterwards x is the best point. O(N K (m + K)) each.
         """
         sources = digest  # noqa: F841  # a part of the cache's key
-        for _ in range(n_looks):
-            found, before = look(surface, search.trial, work, search.trial_gradient), search.value[0]
+        for _ in range(n_evaluations):
+            found = value_and_gradient(problem, penalty, search.trial, work, search.trial_gradient)
+            before = search.value[0]
             if found > before:
                 if before > -np.inf:
                     relax(search, curvature, found - before)
                 move(search, found)
-                if found - before <= GAIN * max(abs(found), 1.0):
+                if found - before <= SMALLEST_DAMPED_GAIN * max(abs(found), 1.0):
                     return False
-                sum_curvature(surface, work, curvature)
+                sum_curvature(problem, work, curvature)
             elif before == -np.inf or not damp(curvature):
                 return False
             if not set_out_damped(search, curvature):
                 return False
         return True
 
-    return climb_damped
+    return descend_damped
 
 
-climb_damped = _compile_climb_damped(source_digest())
+descend_damped = _compile_descend_damped(source_digest())
