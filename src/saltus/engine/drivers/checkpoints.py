@@ -1,26 +1,27 @@
 """The latest of every chain, kept so that a fit can go on after the process died.
 
-A chain in the middle of a round is a value at the iterations where its factor is built anew from its centres: centres,
-relevances, the state of its generator and its record are then all there is. So a fit that goes on from there goes on
-to the last bit as if it had never stopped.
+A chain in the middle of a round is a value at the iterations where its factor is built anew from its terms: terms,
+shared parameters, the state of its generator and its record are then all there is. So a fit that goes on from there
+goes on to the last bit as if it had never stopped.
 """
 
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus._typing import Floats, Ints
-from saltus.engine.kernels.chain import Record
+from saltus.engine.kernels.state import Record
 from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import ChainResult, Snapshot
 from saltus.engine.results.draws import Draws
+from saltus.families.terms import Terms
 
 GENERATOR = "PCG64"
 
@@ -60,24 +61,28 @@ class GeneratorState:
 class SavedRecord:
     """A copy of the record of a chain."""
 
-    best_centers: Floats
-    best_k: Ints
-    best_relevance: Floats
-    best_log_posterior: Floats
-    best_iteration: Ints
-    best_by_k: Floats
-    counts: Ints
-    trace_k: NDArray[np.int32]
-    trace_log_posterior: Floats
+    best_k: Annotated[Ints, "i"]
+    best_family: Annotated[Ints, "m"]
+    best_parameters: Annotated[Floats, "mp"]
+    best_shared: Annotated[Floats, "s"]
+    best_log_posterior: Annotated[Floats, "i"]
+    best_iteration: Annotated[Ints, "i"]
+    best_by_k: Annotated[Floats, "b"]
+    counts: Annotated[Ints, "gh"]
+    trace_k: Annotated[NDArray[np.int32], "n"]
+    trace_log_posterior: Annotated[Floats, "n"]
 
     @classmethod
     def of(cls, record: Record) -> "SavedRecord":
         """Copy a record."""
-        return cls(**{name: array.copy() for name, array in record._asdict().items()})
+        arrays: list[Any] = [*record.best, *record[1:]]
+        return cls(*(array.copy() for array in arrays))
 
     def restore(self) -> Record:
         """Make a record of it."""
-        return Record(**{name: getattr(self, name).copy() for name in Record._fields})
+        arrays: list[Any] = [getattr(self, field.name).copy() for field in fields(self)]
+        n_of_terms = len(Terms._fields)
+        return Record(Terms(*arrays[:n_of_terms]), *arrays[n_of_terms:])
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,8 @@ class Halfway:
 
     done: int
     generator: GeneratorState
-    centers: Floats  # (k, d) in the unit cube
-    relevance: Floats  # (q,)
+    parameters: Annotated[Floats, "kp"]  # of its terms, in the unit cube
+    shared: Annotated[Floats, "s"]
     record: SavedRecord
     snapshots: tuple[Snapshot, ...]
     started_at: float  # log pi where the round started
@@ -100,10 +105,10 @@ class SavedChain:
     """A chain where a round begins, and how far it has come in it."""
 
     generator: GeneratorState
-    centers: Floats | None
-    relevance: Floats | None
+    parameters: Annotated[Floats | None, "kp"]
+    shared: Annotated[Floats | None, "s"]
     result: ChainResult | None
-    kind: int = 0  # which of the kinds of design
+    variant: int = 0  # which of the variants of the design
     is_done: bool = False  # with the present round: what is above is then after it
     halfway: Halfway | None = None
 
@@ -114,12 +119,12 @@ class SavedSampler:
 
     done: int  # iterations
     generator: GeneratorState
-    centers: Floats  # (k, d) in the unit cube
-    relevance: Floats  # (q,)
-    delta_squared: Floats  # (c,)
-    sigma_squared: Floats  # (c,)
-    rate: Floats  # (1,)
-    counts: Ints  # of proposals
+    parameters: Annotated[Floats, "kp"]  # of its terms, in the unit cube
+    shared: Annotated[Floats, "s"]
+    delta_squared: Annotated[Floats, "c"]
+    sigma_squared: Annotated[Floats, "c"]
+    rate: Annotated[Floats, "i"]
+    counts: Annotated[Ints, "gh"]  # of proposals
     draws: Draws | None  # None: there are none yet
 
 
@@ -132,8 +137,8 @@ class Checkpoint:
     chains: tuple[SavedChain | SavedSampler | None, ...]
 
 
-class Logbook:
-    """Keeps the latest of every chain, and has it written when one of them has news, once in so many seconds."""
+class Checkpointer:
+    """Keeps the latest of every chain, and writes it when one of them has news, once in so many seconds."""
 
     def __init__(self, write: Callable[[Checkpoint], None], fingerprint: str, seconds: float) -> None:
         self._write = write
@@ -145,16 +150,16 @@ class Logbook:
         self._last: dict[int, float] = {}
 
     def begin(self, chains: Sequence[SavedChain | SavedSampler | None], history: Sequence[float] = ()) -> None:
-        """Take note of all chains where a fit or a round of it begins."""
+        """Keep all chains where a fit or a round of it begins."""
         with self._lock:
             self._history, self._chains = tuple(history), list(chains)
 
-    def wants(self, number: int) -> bool:
-        """Say whether it is time to take note of a chain again."""
+    def is_due(self, number: int) -> bool:
+        """Say whether it is time to save a chain again."""
         return monotonic() - self._last.setdefault(number, monotonic()) >= self._seconds
 
-    def note(self, number: int, chain: SavedChain | SavedSampler) -> None:
-        """Take note of one chain, and write all."""
+    def save(self, number: int, chain: SavedChain | SavedSampler) -> None:
+        """Keep one chain, and write all."""
         with self._lock:
             self._chains[number] = chain
             self._write_now()
@@ -175,9 +180,10 @@ class Logbook:
 def fingerprint(design: Design, options: str) -> str:
     """Tell data and options from others."""
     digest = hashlib.sha256(options.encode())
-    target = design.target
-    for array in (target.X_metric, target.root_weight, target.to_metric, target.penalty, design.Y, target.rss_floor):
+    problem = design.problem
+    for array in (problem.root_weight, *problem.families.arrays, *problem.criterion[:2], design.Y, problem.rss_floor):
         digest.update(repr(array.shape).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(repr((design.basis, target.n_total, design.metric_scale, len(design.kinds))).encode())
+    facts = (design.family, problem.n_total, problem.criterion.counts_terms, len(design.variants))
+    digest.update(repr(facts).encode())
     return digest.hexdigest()

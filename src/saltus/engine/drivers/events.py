@@ -14,8 +14,8 @@ class Progress:
         Which chain tells.
     iteration : int
         Iterations that it has done.
-    n_bases : int
-        The number k of basis functions of the best state it has found in this round; when sampling, of the present one.
+    n_terms : int
+        The number k of terms of the best state it has found in this round; when sampling, of the present one.
     best : float
         The log posterior of that state.
     temperature : float
@@ -26,7 +26,7 @@ class Progress:
 
     chain: int
     iteration: int
-    n_bases: int
+    n_terms: int
     best: float
     temperature: float
     acceptance: float

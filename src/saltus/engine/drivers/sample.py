@@ -2,79 +2,51 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from time import perf_counter
+from time import monotonic, perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
-from saltus._typing import Floats, Ints
+from saltus._compile import prepare
+from saltus._typing import Floats
 from saltus.engine.drivers.anneal import shares_memory
-from saltus.engine.drivers.checkpoints import Checkpoint, GeneratorState, Logbook, SavedChain, SavedSampler
+from saltus.engine.drivers.blocks import ITERATIONS_BETWEEN_REBUILDS, next_length
+from saltus.engine.drivers.checkpoints import Checkpoint, Checkpointer, GeneratorState, SavedChain, SavedSampler
 from saltus.engine.drivers.events import Listener, Progress
-from saltus.engine.drivers.rounds import ITERATIONS_BETWEEN_REBUILDS, next_length
-from saltus.engine.drivers.stop import Crew
-from saltus.engine.kernels.chain import ACCEPTED, CHOSEN, State, Tuning, start_record, start_state
+from saltus.engine.drivers.monitor import Monitor
+from saltus.engine.drivers.outputs import (
+    Posterior,
+    SamplerOutput,
+    SamplerSettings,
+    cut_to_one_length,
+    unbegun,
+    unconverged_chains,
+)
+from saltus.engine.drivers.stop import StopSignal
 from saltus.engine.kernels.gibbs import Hierarchy, Prior, run_sample_block, start_hierarchy
+from saltus.engine.kernels.state import ACCEPTED, CHOSEN, State, Tuning, make_workspace, start_record, start_state
 from saltus.engine.problem.design import Design
-from saltus.engine.results.chains import MoveCount, count_moves
 from saltus.engine.results.draws import Draw, Draws
 from saltus.engine.results.network import Network, make_network
-from saltus.engine.search.pruning import Landscape, Place
+from saltus.engine.search.landscape import Candidate, Landscape
+from saltus.engine.search.pruning import descend, independent
 from saltus.engine.search.starts import (
     count_starts,
-    downhill,
-    place_centers,
-    place_independent_centers,
-    starting_centers,
-    starting_relevance,
+    descend_from_starts,
+    present_parameters,
+    set_independent_terms,
+    set_terms,
+    starting_parameters,
 )
 
 # Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
 STEPS_BETWEEN_GIBBS = 50
 
-# Quasi-Newton steps from a random start, where the metric is learned.
+# Quasi-Newton steps from a random start, where there are shared parameters to choose.
 STARTING_STEPS = 50
 
-
-@dataclass(frozen=True)
-class SamplerSettings:
-    """How chains of the posterior run."""
-
-    n_warmup: int
-    n_draws: int
-    steps_between_draws: int
-    tuning: Tuning
-    prior: Prior
-    start: Floats | None  # (k, inputs that vary) in the unit cube, or None for a random start
-    relative_ridge: bool  # docs/mathematics.md: V
-
-
-@dataclass(frozen=True)
-class PosteriorChain:
-    """One chain of the posterior."""
-
-    draws: Draws
-    moves: dict[str, MoveCount]
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """What a chain has when it ends: draws, or where it was stopped before its first, the state it was in."""
-
-    draws: list[Draw]
-    unconverged: Draw | None
-    n_done: int  # iterations
-    counts: Ints  # of proposals
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """All chains of a sampler, the same number of draws of each."""
-
-    chains: tuple[PosteriorChain, ...]
-    ended_early: str  # by whom, in words; empty where nobody did
-    n_unconverged: int | None  # iterations done where chains were stopped before any draw, and each has its last state
+# Where time is short, a chain draws after this share of it: warm-up is half of n_iter, a third of all.
+SHARE_OF_WARMUP = 1 / 3
 
 
 def sample_posterior(
@@ -84,63 +56,58 @@ def sample_posterior(
     *,
     n_jobs: int | None = None,
     listener: Listener | None = None,
-    logbook: Logbook | None = None,
+    checkpointer: Checkpointer | None = None,
     resumed: Checkpoint | None = None,
+    max_seconds: float | None = None,
+    may_cut_warmup: bool = False,
 ) -> Posterior:
     """Run one chain for each seed, on threads unless the caller's joblib backend says otherwise.
 
-    With `resumed`, chains go on from there. Ctrl-C ends it with the draws that chains have, if they are on threads.
+    With `resumed`, chains go on from there. Ctrl-C ends it with the draws that chains have, if they are on threads; so
+    do `max_seconds`, of which warm-up then has no more than a third if it may be cut.
     """
-    crew = Crew()
+    stop_signal = StopSignal(max_seconds)
+    deadlines = share_time(max_seconds, len(seeds), n_jobs)
     saved = [None] * len(seeds) if resumed is None else list(resumed.chains)
-    if logbook is not None:
-        logbook.begin(saved)
+    if checkpointer is not None:
+        checkpointer.begin(saved)
     jobs = (
-        delayed(run_posterior_chain)(seed, design, settings, crew, number, listener, logbook, saved[number])
+        delayed(run_posterior_chain)(
+            seed,
+            design,
+            settings,
+            stop_signal,
+            number,
+            listener,
+            checkpointer,
+            saved[number],
+            deadlines[number],
+            may_cut_warmup,
+        )
         for number, seed in enumerate(seeds)
     )
-    with crew.heeding_interrupts() if shares_memory() else nullcontext():
+    with stop_signal.heeding_interrupts() if shares_memory() else nullcontext():
         try:
-            stretches = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+            outputs = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
         finally:
-            crew.dismiss()
-            if logbook is not None:
-                logbook.close()
-    if any(stretch.draws for stretch in stretches):
-        return Posterior(cut_to_one_length(stretches), crew.stopped_by, None)
-    return Posterior(
-        unconverged_chains(stretches), crew.stopped_by, max((stretch.n_done for stretch in stretches), default=0)
-    )
+            stop_signal.close()
+            if checkpointer is not None:
+                checkpointer.close()
+    is_complete = all(len(output.draws) == settings.n_draws for output in outputs)
+    out_of_time = max_seconds is not None and not stop_signal.stopped_by and not is_complete
+    if any(output.draws for output in outputs):
+        return Posterior(cut_to_one_length(outputs), stop_signal.stopped_by, out_of_time, None)
+    n_done = max((output.n_done for output in outputs), default=0)
+    return Posterior(unconverged_chains(outputs), stop_signal.stopped_by, out_of_time, n_done)
 
 
-def cut_to_one_length(stretches: Sequence[Stretch]) -> tuple[PosteriorChain, ...]:
-    """Keep as many draws as possible, the same number of each chain, where chains were stopped."""
-    lengths = np.sort([len(stretch.draws) for stretch in stretches])[::-1]
-    length = int(lengths[(lengths * np.arange(1, len(lengths) + 1)).argmax()])
-    return tuple(
-        PosteriorChain(Draws.of(stretch.draws[:length]), count_moves(stretch.counts))
-        for stretch in stretches
-        if len(stretch.draws) >= length
-    )
-
-
-def unbegun(saved: SavedSampler | None) -> Stretch:
-    """Hand over what a chain had when it was saved, if it was."""
-    if saved is None:
-        return Stretch([], None, 0, np.zeros((0, 3), dtype=np.int64))
-    return Stretch([] if saved.draws is None else list(saved.draws), None, saved.done, saved.counts)
-
-
-def unconverged_chains(stretches: Sequence[Stretch]) -> tuple[PosteriorChain, ...]:
-    """Keep the state of each chain that was stopped before its first draw; those that have not begun have none."""
-    chains = tuple(
-        PosteriorChain(Draws.of([stretch.unconverged]), count_moves(stretch.counts))
-        for stretch in stretches
-        if stretch.unconverged is not None
-    )
-    if not chains:
-        raise KeyboardInterrupt("The sampler was stopped before its chains had begun.")
-    return chains
+def share_time(max_seconds: float | None, n_chains: int, n_jobs: int | None) -> list[float]:
+    """Say until when each chain may run, by the monotonic clock: chains that run in turn have equal shares."""
+    if max_seconds is None:
+        return [np.inf] * n_chains
+    now, n_at_once = monotonic(), effective_n_jobs(n_jobs)
+    n_turns = -(-n_chains // n_at_once)
+    return [now + max_seconds * (number // n_at_once + 1) / n_turns for number in range(n_chains)]
 
 
 class Sampler:
@@ -151,34 +118,50 @@ class Sampler:
         rng: np.random.Generator,
         design: Design,
         settings: SamplerSettings,
-        crew: Crew,
+        stop_signal: StopSignal,
         saved: SavedSampler | None,
     ) -> None:
         self.rng, self.design, self.settings = rng, design, settings
-        self.state = start_state(design.target, design.fixed.Q, design.Y)
+        self.state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+        self.work = make_workspace(design.problem, self.state)
         self.done = 0
+        self.draws_from = np.inf  # when to draw, by the clock, even if warm-up is not over
         self.log_posterior: float | None = None  # of the state that the last block ended in
         self.draws: list[Draw] = []
         if saved is None:
-            _place_start(rng, design, settings, self.state, crew)
+            if design.family.n_choices > 0:
+                self._prepare()
+            _place_start(rng, design, settings, self.state, stop_signal)
         else:
-            place_centers(design, self.state, saved.centers, saved.relevance)
-        # The ridge starts wide: the data, not a narrow guess, should say how large coefficients are.
-        self.hierarchy = start_hierarchy(
-            self.state,
-            design.fixed.R,
-            np.full(design.Y.shape[1], 100.0),
-            rate=1.0 + float(self.state.k[0]),
-            relative=settings.relative_ridge,
-        )
+            set_terms(design, self.state, saved.parameters, saved.shared)
+        self.hierarchy = self._start_hierarchy()
         self.record = start_record(self.state, 1)
         if saved is not None:
             self._go_on(saved)
 
+    def _start_hierarchy(self) -> Hierarchy:
+        # The ridge starts wide: the data, not a narrow guess, should say how large coefficients are.
+        return start_hierarchy(
+            self.state,
+            self.design.linear.R,
+            np.full(self.design.Y.shape[1], 100.0),
+            rate=1.0 + float(self.state.terms.k[0]),
+            relative=self.settings.relative_ridge,
+        )
+
+    def _prepare(self) -> None:
+        """Begin to compile the sampler, while the descents that come first are compiled and run."""
+        problem, prior, tuning = self.design.problem, self.settings.prior, self.settings.tuning
+        hierarchy, record = self._start_hierarchy(), start_record(self.state, 1)
+        arguments = (self.rng, problem, prior, tuning, self.state, self.work, hierarchy, record, 1, 0, 1, True)
+        prepare(run_sample_block, *arguments)
+
     def _go_on(self, saved: SavedSampler) -> None:
         saved.generator.put_into(self.rng)
         self.done = saved.done
-        self.draws = [] if saved.draws is None else list(saved.draws)
+        # Draws of a warm-up that was cut are dropped: it goes on.
+        n_draws = max(saved.done - self.settings.n_warmup, 0) // self.settings.steps_between_draws
+        self.draws = [] if saved.draws is None or n_draws == 0 else list(saved.draws)[-n_draws:]
         self.hierarchy.ridge.delta_squared[:] = saved.delta_squared
         self.hierarchy.sigma_squared[:] = saved.sigma_squared
         self.hierarchy.rate[:] = saved.rate
@@ -190,8 +173,8 @@ class Sampler:
         return SavedSampler(
             done=self.done,
             generator=GeneratorState.of(self.rng),
-            centers=self.state.centers[: self.state.k[0]].copy(),
-            relevance=self.state.relevance.copy(),
+            parameters=present_parameters(self.state),
+            shared=self.state.terms.shared.copy(),
             delta_squared=self.hierarchy.ridge.delta_squared.copy(),
             sigma_squared=self.hierarchy.sigma_squared.copy(),
             rate=self.hierarchy.rate.copy(),
@@ -204,21 +187,21 @@ class Sampler:
         counts = self.record.counts.sum(axis=0)
         acceptance = float(counts[ACCEPTED] / max(counts[CHOSEN], 1))
         log_posterior = np.nan if self.log_posterior is None else self.log_posterior
-        return Progress(number, self.done, int(self.state.k[0]), log_posterior, 1.0, acceptance)
+        return Progress(number, self.done, int(self.state.terms.k[0]), log_posterior, 1.0, acceptance)
 
     @property
-    def stretch(self) -> Stretch:
+    def output(self) -> SamplerOutput:
         """Hand over what there is."""
         unconverged = None
         if not self.draws and self.log_posterior is not None:
             unconverged = self._draw(self.log_posterior)
-        return Stretch(self.draws, unconverged, self.done, self.record.counts)
+        return SamplerOutput(self.draws, unconverged, self.done, self.record.counts)
 
     def run(self) -> Iterator[bool]:
         """Run the chain, and keep draws; yield after every block whether the factor is new."""
         settings, state = self.settings, self.state
         between = settings.steps_between_draws
-        n_total = settings.n_warmup + settings.n_draws * between
+        n_total = settings.n_total
         halts = {*range(between, settings.n_warmup, between), *range(settings.n_warmup, n_total + 1, between)} - {0}
         rebuilds = set(range(ITERATIONS_BETWEEN_REBUILDS, n_total, ITERATIONS_BETWEEN_REBUILDS))
         n_wanted = 1
@@ -229,23 +212,26 @@ class Sampler:
                 pause = min(next_pause(before, n_wanted, settings.tuning), stop)
                 log_posterior = self._run_block(pause, afresh=afresh)
                 afresh = False
-                n_wanted = next_length(self.done - before, perf_counter() - began)
+                n_wanted = next_length(self.done - before, perf_counter() - began, settings.policy.block_seconds)
                 if self.done < stop:
                     yield False
             if stop in rebuilds:
-                place_centers(self.design, state, state.centers[: state.k[0]].copy())
-            if stop in halts and stop > settings.n_warmup:
+                set_terms(self.design, state, present_parameters(state))
+            if stop in halts and (stop > settings.n_warmup or self.draws or monotonic() >= self.draws_from):
                 self.draws.append(self._draw(log_posterior))
             yield stop in rebuilds
+            if len(self.draws) == settings.n_draws:
+                return
 
     def _run_block(self, stop: int, *, afresh: bool) -> float:
         log_posterior = float(
             run_sample_block(
                 self.rng,
-                self.design.target,
+                self.design.problem,
                 self.settings.prior,
                 self.settings.tuning,
                 self.state,
+                self.work,
                 self.hierarchy,
                 self.record,
                 stop - self.done,
@@ -262,11 +248,11 @@ class Sampler:
 
 
 def next_pause(done: int, n_wanted: int, tuning: Tuning) -> int:
-    """Find where a block of about n_wanted iterations may end: right after a Gibbs step or a metric move.
+    """Find where a block of about n_wanted iterations may end: right after a Gibbs step or a move of shared parameters.
 
     There no proposals are left over, so that a chain is the same to the last bit however its blocks fall.
     """
-    every = (STEPS_BETWEEN_GIBBS, tuning.steps_between_metric_moves)
+    every = (STEPS_BETWEEN_GIBBS, tuning.steps_between_shared_moves)
     first = min(steps * (done // steps + 1) for steps in every)
     return max(first, *(steps * ((done + n_wanted) // steps) for steps in every))
 
@@ -275,68 +261,82 @@ def run_posterior_chain(
     seed: np.random.SeedSequence,
     design: Design,
     settings: SamplerSettings,
-    crew: Crew,
+    stop_signal: StopSignal,
     number: int = 0,
     listener: Listener | None = None,
-    logbook: Logbook | None = None,
+    checkpointer: Checkpointer | None = None,
     saved: SavedChain | SavedSampler | None = None,
-) -> Stretch:
-    """Run one chain: warm up, then keep a draw every so many iterations."""
+    deadline: float = np.inf,
+    may_cut_warmup: bool = False,
+) -> SamplerOutput:
+    """Run one chain until the deadline, if it comes to that: warm up, then keep a draw every so many iterations."""
     before = saved if isinstance(saved, SavedSampler) else None
-    if crew.should_stop:
+    if can_leave(stop_signal, number):
         return unbegun(before)
-    with crew.working():
+    begun = monotonic()
+    with stop_signal.working():
+        monitor = Monitor(stop_signal, listener)
         rng = np.random.default_rng(seed)
-        chain = Sampler(rng, design, settings, crew, before)
-        if not crew.go_on():
-            return chain.stretch
+        chain = Sampler(rng, design, settings, stop_signal, before)
+        if can_leave(stop_signal, number):
+            return chain.output
+        if may_cut_warmup:
+            chain.draws_from = begun + SHARE_OF_WARMUP * (deadline - begun)
         for rebuilt in chain.run():
-            if listener is not None and listener(chain.progress(number)):
-                crew.stop("Stopped by the callback")
-            if logbook is not None and rebuilt and logbook.wants(number):
-                logbook.note(number, chain.saved)
-            if not crew.go_on():
+            monitor.tell(lambda: chain.progress(number))
+            if checkpointer is not None and rebuilt and checkpointer.is_due(number):
+                checkpointer.save(number, chain.saved)
+            if not stop_signal.go_on() or monotonic() >= deadline:
                 break
-        if logbook is not None and crew.go_on():
-            logbook.note(number, chain.saved)
-        return chain.stretch
+        if checkpointer is not None and stop_signal.go_on() and chain.done == settings.n_total:
+            checkpointer.save(number, chain.saved)
+        return chain.output
 
 
-def _place_start(rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State, crew: Crew) -> None:
-    """Put the state at the given centres, or at a random number of random ones; with a learned metric, downhill.
+def can_leave(stop_signal: StopSignal, number: int) -> bool:
+    """Say whether a chain with nothing to show can leave: it was asked to, or time is up and another will show some."""
+    if not stop_signal.should_stop:
+        return False
+    return (stop_signal.is_here and stop_signal.stopped_by != "") or stop_signal.may_leave(number)
 
-    It stays empty if the crew is to stop meanwhile.
+
+def _place_start(
+    rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State, stop_signal: StopSignal
+) -> None:
+    """Put the state at the given terms, or at a random number of random ones.
+
+    With shared parameters to choose, where a descent from there ends. It stays empty if it is time to stop meanwhile.
     """
+    family = design.family
+    has_choices = family.n_choices > 0
     if settings.start is not None:
-        starts = [design.join(settings.start)]
+        starts = [family.encode(settings.start)]
     else:
-        starts = [starting_centers(rng, design, many=design.learns_metric) for _ in range(count_starts(design))]
-    centers, state.relevance[:] = starts[0], starting_relevance(design)
-    if design.learns_metric and len(centers) > 0:
+        starts = [starting_parameters(rng, design, many=has_choices) for _ in range(count_starts(design))]
+    parameters, state.terms.shared[:] = starts[0], family.starting_shared
+    if has_choices and len(parameters) > 0:
 
-        def descend(landscape: Landscape, centers: Floats, relevance: Floats) -> Place:
-            return landscape.ascend(landscape.independent(centers, relevance), STARTING_STEPS, crew.go_on)
+        def take_steps(landscape: Landscape, parameters: Floats, shared: Floats) -> Candidate:
+            return descend(landscape, independent(landscape, parameters, shared), STARTING_STEPS, stop_signal.go_on)
 
-        found = downhill(rng, design, Landscape.of(design, rng), starts, descend, crew.go_on)
-        centers, state.relevance[:] = found.centers, found.relevance
-    if not crew.should_stop:
-        place_independent_centers(design, state, centers)
+        finest = Landscape.of(design, rng, policy=settings.policy)
+        found = descend_from_starts(rng, design, finest, starts, take_steps, stop_signal.go_on)
+        parameters, state.terms.shared[:] = found.parameters, found.shared
+    if not stop_signal.should_stop:
+        set_independent_terms(design, state, parameters)
 
 
 def make_draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_posterior: float) -> Draw:
     """Copy what prediction needs of the present state."""
     ridge = hierarchy.ridge
-    k = int(state.k[0])
-    m = design.target.m_fixed + k
-    centers, sharpness = design.split(state.centers[:k])
+    m = design.problem.m_fixed + int(state.terms.k[0])
     K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
     return Draw(
-        centers_unit=centers.copy(),
-        sharpness=sharpness.copy(),
-        relevance=state.relevance.copy(),
+        parameters=present_parameters(state),
+        shared=state.terms.shared.copy(),
         mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
         K=K,
-        S=prior.g0 + np.maximum(ridge.S, design.target.rss_floor),
+        S=prior.g0 + np.maximum(ridge.S, design.problem.rss_floor),
         delta_squared=ridge.delta_squared.copy(),
         sigma_squared=hierarchy.sigma_squared.copy(),
         rate=float(hierarchy.rate[0]),
@@ -345,5 +345,5 @@ def make_draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, 
 
 
 def network_of_draw(design: Design, draw: Draw) -> Network:
-    """Build the network whose coefficients are the posterior mean given the centres of a draw."""
-    return make_network(design, draw.centers_unit, draw.sharpness, draw.relevance, draw.mean)
+    """Build the network whose coefficients are the posterior mean given the terms of a draw."""
+    return make_network(design, draw.parameters, draw.shared, draw.mean)

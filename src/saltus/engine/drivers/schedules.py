@@ -82,6 +82,17 @@ class Constant:
 SCHEDULES = {"linear": Linear, "geometric": Geometric, "logarithmic": Logarithmic, "constant": Constant}
 
 
+def temperatures(schedule: Schedule, iteration: Ints, n_iter: int) -> Floats:
+    """Ask a schedule for its temperatures, and check them."""
+    temperature = np.asarray(schedule.temperature(iteration, max(n_iter, 1)), dtype=np.float64)
+    if temperature.shape != iteration.shape or not (np.isfinite(temperature) & (temperature > 0)).all():
+        raise ValueError(
+            f"schedule.temperature must return a positive number for each of the {iteration.size} iterations it is "
+            f"given. Got {temperature!r} from {schedule!r}."
+        )
+    return temperature
+
+
 def resolve_schedule(schedule: str | Schedule) -> Schedule:
     """Turn a name into a schedule with its default temperatures; leave a schedule as it is."""
     if isinstance(schedule, type):

@@ -1,40 +1,69 @@
-"""Chains at work, and how they are sent home."""
+"""The signal to stop, by Ctrl-C, a callback or the clock, and how it is given to chains at work."""
 
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Condition, current_thread, main_thread
 from time import monotonic
 from types import FrameType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from saltus.engine.drivers.blas import single_threaded_blas
 
 INTERRUPTED = "Interrupted"
+STOPPED_BY_CALLBACK = "Stopped by the callback"
 
 # A second Ctrl-C within so many seconds of another is not for the fit alone.
 SECONDS_BETWEEN_INTERRUPTS = 2.0
 
 
-class Crew:
-    """Knows the chains at work on the threads of this process. In another process, it only minds BLAS and the clock."""
+@dataclass(frozen=True)
+class Deadline:
+    """The end of the time that a fit was given, on a clock that all processes of the machine share."""
 
-    _last_interrupt: ClassVar[float] = -float("inf")
+    seconds: float | None = None  # how long the time is; None: there is no end
+    end: float = float("inf")
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Self:
+        """Start the clock."""
+        return cls() if seconds is None else cls(seconds, monotonic() + seconds)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is over."""
+        return self.seconds is not None and monotonic() >= self.end
+
+    @property
+    def share_of_time(self) -> float:
+        """How much of the time is over, between 0 and 1; 0 where there is no end."""
+        if self.seconds is None:
+            return 0.0
+        return min(max(1.0 - (self.end - monotonic()) / self.seconds, 0.0), 1.0)
+
+
+class StopSignal:
+    """Tells the chains of a fit, on the threads of this process, when to stop, and waits until they have.
+
+    A copy in another process knows the deadline, and nothing else.
+    """
+
+    _last_interrupt: ClassVar[float] = -float("inf")  # when Ctrl-C was pressed last, in any fit
 
     def __init__(self, max_seconds: float | None = None) -> None:
         self._process = os.getpid()
-        self._max_seconds = max_seconds
-        self._deadline = None if max_seconds is None else monotonic() + max_seconds
+        self.deadline = Deadline.after(max_seconds)
         self.stopped_by = ""  # why chains were asked to stop before their time, in words
-        self._dismissed = False
+        self._is_closed = False  # whether no chain may begin any more
         self._n_working = 0
         self._n_done = 0
-        self._keeper: object = None  # the one who hands something over, where nobody has yet
+        self._obliged: int | None = None  # the chain that must return a result, where no other has
         self._changed = Condition()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_process": self._process, "_deadline": self._deadline, "_max_seconds": self._max_seconds}
+        return {"_process": self._process, "deadline": self.deadline}
 
     @property
     def is_here(self) -> bool:
@@ -42,21 +71,9 @@ class Crew:
         return self._process == os.getpid()
 
     @property
-    def is_late(self) -> bool:
-        """Whether the time that was given is over."""
-        return self._deadline is not None and monotonic() >= self._deadline
-
-    @property
-    def share_of_time(self) -> float:
-        """How much of the time that was given is over, between 0 and 1; 0 where none was given."""
-        if self._deadline is None or self._max_seconds is None:
-            return 0.0
-        return min(max(1.0 - (self._deadline - monotonic()) / self._max_seconds, 0.0), 1.0)
-
-    @property
     def should_stop(self) -> bool:
         """Whether a chain should stop where it is, at the end of its block."""
-        return self.is_late or (self.is_here and (self._dismissed or self.stopped_by != ""))
+        return self.deadline.is_over or (self.is_here and (self._is_closed or self.stopped_by != ""))
 
     def go_on(self) -> bool:
         """Say the opposite, anew each time it is asked."""
@@ -64,17 +81,20 @@ class Crew:
 
     @property
     def need_not_begin(self) -> bool:
-        """Whether a chain that has not begun can be left out: it is time to stop, and others have something to show."""
-        return self.is_here and self.should_stop and (self._n_done > 0 or self._keeper is not None)
+        """Whether a chain that has not begun can be left out: it is time to stop, and another has or makes a result."""
+        return self.is_here and self.should_stop and (self._n_done > 0 or self._obliged is not None)
 
-    def can_spare(self, who: object) -> bool:
-        """Say whether a chain with nothing to show can leave at once: it is time to stop, and others will show some."""
+    def may_leave(self, number: int) -> bool:
+        """Say whether a chain without a result may end without one: it is time to stop, and another will have one.
+
+        Where no other will, the chain that asks is obliged to return a result.
+        """
         if not self.is_here or not self.should_stop:
             return False
         with self._changed:
-            if self._n_done == 0 and self._keeper is None:
-                self._keeper = who
-            return self._keeper is not who
+            if self._n_done == 0 and self._obliged is None:
+                self._obliged = number
+            return self._obliged != number
 
     def stop(self, why: str) -> None:
         """Ask every chain to stop and return what it has."""
@@ -88,7 +108,7 @@ class Crew:
                 yield
             return
         with self._changed:
-            if self._dismissed:
+            if self._is_closed:
                 raise RuntimeError("The fit was stopped before this chain began.")
             self._n_working += 1
         try:
@@ -99,10 +119,10 @@ class Crew:
                 self._n_working -= 1
                 self._changed.notify_all()
 
-    def dismiss(self) -> None:
-        """Ask every chain to stop, and wait until they have: after an exception other threads are still at work."""
+    def close(self) -> None:
+        """Stop every chain, and wait until they have: after an exception other threads are still at work."""
         with self._changed:
-            self._dismissed = True
+            self._is_closed = True
             self._changed.wait_for(lambda: self._n_working == 0)
 
     @contextmanager
@@ -118,8 +138,8 @@ class Crew:
 
         def handle(number: int, frame: FrameType | None) -> None:
             now = monotonic()
-            again = now - Crew._last_interrupt < SECONDS_BETWEEN_INTERRUPTS
-            Crew._last_interrupt = now
+            again = now - StopSignal._last_interrupt < SECONDS_BETWEEN_INTERRUPTS
+            StopSignal._last_interrupt = now
             if again:
                 signal.default_int_handler(number, frame)
             self.stop(INTERRUPTED)

@@ -1,0 +1,134 @@
+"""A chain between rounds, how chains run, and what one has to do in a round."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from saltus._typing import Floats
+from saltus.engine.drivers.checkpoints import GeneratorState, Halfway, SavedChain
+from saltus.engine.drivers.schedules import Schedule
+from saltus.engine.kernels.state import Tuning
+from saltus.engine.problem.design import Design
+from saltus.engine.results.chains import ChainResult
+from saltus.engine.search.landscape import Candidate
+from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
+
+# Traces longer than this are thinned.
+LONGEST_TRACE = 100_000
+# The trace of rounds keeps one iteration in so many.
+TRACE_STRIDE = 10
+
+# Networks kept along the way, at iterations that grow geometrically.
+N_SNAPSHOTS = 100
+
+# The iterations of a round that consists of hops alone.
+HOPS_ALONE = 0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How chains run."""
+
+    n_iter: int | None  # None: in rounds, until most chains are near the best or `patience` rounds improved nothing
+    schedule: Schedule | None  # None: by the cost of a term
+    tuning: Tuning
+    start: Floats | None  # (k, inputs that vary) in the unit cube, or None for a random start
+    descend: bool  # whether to descend from the start, and eliminate what is not needed
+    polish: bool  # whether to do so at the end of a round
+    patience: int | None = 1  # None: no end but that of the time
+    max_seconds: float | None = None
+    policy: SearchPolicy = DEFAULT_POLICY
+
+    def resolution(self, design: Design) -> float:
+        """Say how near two values of log pi are that are as good as the same."""
+        return self.policy.resolution(design.problem.n_total)
+
+    def iterations_of_round(self, history: Sequence[float], design: Design) -> int:
+        """Choose how long the next round is, given the best value after each of those before."""
+        if self.n_iter is not None:
+            return self.n_iter
+        if self.patience is None and self.polish and history:
+            return HOPS_ALONE
+        n_stale = 0
+        for before, after in zip(history[-2::-1], history[:0:-1], strict=True):
+            if after >= before + self.resolution(design):
+                break
+            n_stale += 1
+        return self.iterations_of_first_round(design) * 2 ** min(n_stale, self.policy.most_doublings)
+
+    def iterations_of_first_round(self, design: Design) -> int:
+        """Say how many iterations the first round of a fit without a given length has."""
+        return self.policy.iterations_of_first_round(len(design.rows))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain between rounds, or in the middle of one."""
+
+    rng: np.random.Generator
+    parameters: Floats | None = None  # of the terms of the best state so far, (k, p), and shared ones (s,)
+    shared: Floats | None = None
+    result: ChainResult | None = None
+    variant: int = 0  # which of the variants of the design
+    halfway: Halfway | None = None
+    is_done: bool = False  # with the present round
+    standing: Candidate | None = None  # where hops go on from; a chain that is resumed begins them at its best
+
+    def saved(self, *, is_done: bool = False) -> SavedChain:
+        """Copy what is needed to go on."""
+        generator = GeneratorState.of(self.rng)
+        return SavedChain(generator, self.parameters, self.shared, self.result, self.variant, is_done, self.halfway)
+
+    @classmethod
+    def restored(cls, saved: SavedChain) -> "Chain":
+        """Make a chain of what was saved."""
+        rng = saved.generator.make()
+        return cls(rng, saved.parameters, saved.shared, saved.result, saved.variant, saved.halfway, saved.is_done)
+
+
+@dataclass(frozen=True)
+class RoundTask:
+    """What a chain has to do in a round."""
+
+    chain: Chain
+    designs: Design  # with all variants
+    settings: Settings
+    n_iter: int
+    number: int = 0  # of the chain
+
+    @property
+    def design(self) -> Design:
+        """The design of the chain's variant."""
+        return self.designs.variants[self.chain.variant]
+
+    @property
+    def is_hops_alone(self) -> bool:
+        """Whether nothing is annealed in this round."""
+        return self.n_iter == HOPS_ALONE
+
+    @property
+    def n_before(self) -> int:
+        """The iterations that the chain has done in earlier rounds."""
+        return 0 if self.chain.result is None else self.chain.result.n_iter
+
+    @property
+    def stride(self) -> int:
+        """The iterations between two entries of the trace."""
+        return -(-self.n_iter // LONGEST_TRACE) if self.settings.n_iter is not None else TRACE_STRIDE
+
+    @property
+    def snapshot_iterations(self) -> frozenset[int]:
+        """When to keep the network, counted within the round."""
+        return _snapshot_iterations(self.n_iter, many=self.settings.n_iter is not None)
+
+
+@cache
+def _snapshot_iterations(n_iter: int, many: bool) -> frozenset[int]:
+    """Choose when to keep the network: often, or only at the ends of a round."""
+    if n_iter == HOPS_ALONE:
+        return frozenset()
+    if not many:
+        return frozenset({0, n_iter})
+    return frozenset({0, n_iter, *np.geomspace(1, n_iter, N_SNAPSHOTS).round().astype(int).tolist()})
