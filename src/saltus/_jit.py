@@ -1,84 +1,52 @@
 """How kernels are compiled: to disk, without the interpreter's lock, and without a reference count.
 
-Kernels allocate nothing, so `_nrt=False` drops the counting of references to their arrays: a third of the time
-of an iteration at N = 200.
+With NUMBA_DISABLE_JIT=1 they are not, and run as the Python they are written in.
 """
 
-import gc
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder, PassManager
+from numba import config, njit
+
+from saltus._compile import EntryPoint
 
 F = TypeVar("F", bound=Callable[..., object])
+C = TypeVar("C", bound=type)
 
 # The folders with kernels in them. What lies elsewhere can be edited without compiling anything again.
 COMPILED = ("families", "engine/kernels", "engine/search")
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_OF_KERNELS: dict[str, Any] = {}
+_OF_ENTRY_POINTS: dict[str, Any] = {}
 
+# Whether kernels are compiled by plain `njit`, since numba is not as `_pipeline` and `_reference` expect it.
+IS_PLAIN = False
+try:
+    from saltus import _pipeline, _reference
 
-class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code to link into an entry point, where it is optimised and becomes machine code, once."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """Say that there is no machine code."""
-        self._ensure_finalized()
-        return 0
-
-    @property
-    def codegen(self) -> "KernelLibrary":
-        """Whom to tell the environment of the code."""
-        return self
-
-    def set_env(self, name: str, environment: object) -> None:
-        """Forget the environment: kernels have no use for the interpreter."""
-
-
-class KernelCompiler(CompilerBase):  # type: ignore[misc]
-    """Compiles a function that has no life of its own. Saves a sixth of the time to compile a fit."""
-
-    def define_pipelines(self) -> list[PassManager]:
-        """List the one way to compile a kernel."""
-        state = self.state
-        state.library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return [DefaultPassBuilder.define_nopython_pipeline(state)]
-
-
-class EntryPointCompiler(Compiler):  # type: ignore[misc]
-    """Compiles a function and what it calls while no garbage is collected, which would take an eighth of the time."""
-
-    def compile_extra(self, function: Callable[..., object]) -> object:
-        """Compile a function."""
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
-            return super().compile_extra(function)
-        finally:
-            if was_enabled:
-                gc.enable()
+    _pipeline.check_numba()
+except (ImportError, AttributeError, TypeError):
+    IS_PLAIN = True
+else:
+    _OPTIONS |= _pipeline.OPTIONS
+    _OF_KERNELS = {"no_cpython_wrapper": True, "pipeline_class": _pipeline.KernelCompiler}
+    _OF_ENTRY_POINTS = {"pipeline_class": _pipeline.EntryPointCompiler}
 
 
 def entry_point(function: F) -> F:
     """Compile a function that Python calls, and keep it on disk."""
-    compiled: F = njit(cache=True, pipeline_class=EntryPointCompiler, **_OPTIONS)(function)
+    if config.DISABLE_JIT:
+        return function
+    compiled: F = EntryPoint(njit(cache=True, **_OF_ENTRY_POINTS, **_OPTIONS)(function))  # type: ignore[assignment]
     return compiled
 
 
 def kernel(function: F) -> F:
     """Compile a function that other kernels call, in plain IEEE arithmetic. Python cannot call it."""
-    compiled: F = njit(no_cpython_wrapper=True, pipeline_class=KernelCompiler, **_OPTIONS)(function)
+    compiled: F = njit(**_OF_KERNELS, **_OPTIONS)(function)
     return compiled
 
 
@@ -87,19 +55,21 @@ def reducing_kernel(function: F) -> F:
 
     The order is fixed for one kind of CPU, so that a chain has the same bits wherever its threads run.
     """
-    compiled: F = njit(
-        no_cpython_wrapper=True,
-        pipeline_class=KernelCompiler,
-        fastmath={"reassoc", "nsz", "contract"},
-        **_OPTIONS,
-    )(function)
+    compiled: F = njit(fastmath={"reassoc", "nsz", "contract"}, **_OF_KERNELS, **_OPTIONS)(function)
     return compiled
 
 
 def glue(function: F) -> F:
-    """Compile `function` into its callers: for short ones, which would cost more to compile than to write out."""
-    compiled: F = njit(inline="always", **_OPTIONS)(function)
-    return compiled
+    """Compile a short kernel, which LLVM writes out in its callers where that pays.
+
+    Handing it to its callers before types are known, as numba does with `inline="always"`, took a fifth longer.
+    """
+    return kernel(function)
+
+
+def by_reference(named_tuple: C) -> C:
+    """Let kernels take a class of named tuples by reference: see `_reference`."""
+    return named_tuple if IS_PLAIN else _reference.by_reference(named_tuple)
 
 
 def source_digest() -> str:
@@ -109,7 +79,8 @@ def source_digest() -> str:
     digest is compiled again when any kernel it calls has changed, as happens after an upgrade.
     """
     here = Path(__file__).parent
-    sources = [here / "_jit.py", *(path for part in COMPILED for path in here.glob(f"{part}/**/*.py"))]
+    sources = [here / name for name in ("_jit.py", "_pipeline.py", "_reference.py", "_tiles.py", "_vectors.py")]
+    sources += [path for part in COMPILED for path in here.glob(f"{part}/**/*.py")]
     digest = blake2b(digest_size=16)
     for source in sorted(sources):
         digest.update(source.name.encode())

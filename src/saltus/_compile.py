@@ -1,0 +1,191 @@
+"""When entry points are compiled, and where: beside the fit, in a process of their own, if they will be needed.
+
+A first fit needs two entry points. It calls one of them at once and the other some seconds later, so that the other is
+best compiled meanwhile, by a child process that leaves it in numba's cache on disk. Whatever goes wrong with the
+child, the entry point is compiled here when it is called.
+"""
+
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import update_wrapper
+from importlib import import_module
+from threading import Lock
+from typing import Any
+
+from numba import config, typeof
+from numba.core.event import Listener, install_listener
+
+# Set in a child, which has none of its own.
+CHILD = "SALTUS_COMPILES_FOR_ANOTHER"
+
+# A child that takes longer than this is not waited for.
+LONGEST_WAIT = 120.0
+
+# What a child runs: on the parent's path, which may not be the one it would have.
+PROGRAM = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from saltus._compile import compile_for_parent
+compile_for_parent()
+"""
+
+COMPILING = "Compiling, which takes some seconds. Later fits on this machine start at once."
+
+_listeners: list[Callable[[], object]] = []
+
+# All there are, in modules that have been imported.
+ENTRY_POINTS: list["EntryPoint"] = []
+
+
+@contextmanager
+def when_compiling(tell: Callable[[], object]) -> Iterator[None]:
+    """Call `tell` when an entry point begins to be compiled, at most once; not where it is being told already."""
+    if _listeners:
+        yield
+        return
+    has_told = Lock()
+
+    def tell_once() -> None:
+        if has_told.acquire(blocking=False):
+            tell()
+
+    _listeners.append(tell_once)
+    try:
+        with install_listener("numba:compile", _Listener()):
+            yield
+    finally:
+        _listeners.remove(tell_once)
+
+
+class _Listener(Listener):  # type: ignore[misc]
+    """Hears of what numba compiles in this process."""
+
+    def on_start(self, event: Any) -> None:
+        """Tell if it is an entry point."""
+        if any(event.data["dispatcher"] is entry_point.dispatcher for entry_point in ENTRY_POINTS):
+            _tell()
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing."""
+
+
+class EntryPoint:
+    """A compiled function that Python calls. Mutable: it knows whether it is there yet, and who is compiling it."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        update_wrapper(self, dispatcher.py_func)
+        self.dispatcher = dispatcher
+        self._lock = Lock()
+        self._prepared: set[tuple[Any, ...]] = set()
+        self._children: list[subprocess.Popen[bytes]] = []
+        ENTRY_POINTS.append(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (import_module(self.__module__), self._name())
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function, once it is compiled."""
+        if self._children:
+            self._wait()
+        return self.dispatcher(*arguments)
+
+    def prepare(self, *arguments: Any) -> None:
+        """Begin to compile the function for such arguments, if need be: it will be called soon."""
+        signature = tuple(typeof(argument) for argument in arguments)
+        with self._lock:
+            if signature in self._prepared or self.is_cached(signature):
+                return
+            self._prepared.add(signature)
+            child = start_child(self.__module__, self._name(), signature)
+            if child is not None:
+                self._children.append(child)
+                _tell()
+
+    def is_cached(self, signature: tuple[Any, ...]) -> bool:
+        """Say whether the function has been compiled for such types, here or on disk; True where unknown."""
+        if signature in self.dispatcher.overloads:
+            return True
+        try:
+            cache = self.dispatcher._cache
+            return cache._index_key(signature, self.dispatcher.targetctx.codegen()) in cache._cache_file._load_index()
+        except Exception:  # private parts of numba, and files that others write
+            return True
+
+    @property
+    def folder(self) -> str:
+        """Where numba keeps it."""
+        return str(self.dispatcher.stats.cache_path)
+
+    def _wait(self) -> None:
+        with self._lock:
+            while self._children:
+                with suppress(subprocess.TimeoutExpired):
+                    self._children[-1].wait(LONGEST_WAIT)
+                self._children.pop()
+
+    def _name(self) -> str:
+        """Find the name under which the module has it: several may be made by one function."""
+        return next(name for name, value in vars(import_module(self.__module__)).items() if value is self)
+
+
+def prepare(function: Callable[..., object], *arguments: Any) -> None:
+    """Begin to compile an entry point that will be called soon; with the JIT off there is nothing to do."""
+    if isinstance(function, EntryPoint):
+        function.prepare(*arguments)
+
+
+def start_child(module: str, name: str, signature: tuple[Any, ...]) -> "subprocess.Popen[bytes] | None":
+    """Start a process that compiles an entry point; None where there cannot or should not be one."""
+    if not _can_have_child():
+        return None
+    environment = {**os.environ, CHILD: "1"}
+    if config.CACHE_DIR:
+        environment["NUMBA_CACHE_DIR"] = str(config.CACHE_DIR)
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+        assert child.stdin is not None
+        with child.stdin as pipe:
+            pipe.write(pickle.dumps(sys.path) + pickle.dumps((module, name, signature)))
+    except (OSError, pickle.PicklingError):
+        return None
+    return child
+
+
+def _can_have_child() -> bool:
+    """Say whether a process more is of use, and would be Python."""
+    return (
+        CHILD not in os.environ
+        and multiprocessing.current_process().name == "MainProcess"
+        and "python" in os.path.basename(sys.executable or "").lower()
+        and not getattr(sys, "frozen", False)
+        and n_processors() > 1
+    )
+
+
+def n_processors() -> int:
+    """Count the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def compile_for_parent() -> None:
+    """Compile what the parent asks for, in a child."""
+    module, name, signature = pickle.load(sys.stdin.buffer)
+    getattr(import_module(module), name).dispatcher.compile(signature)
+
+
+def _tell() -> None:
+    for listener in tuple(_listeners):
+        listener()
