@@ -1,9 +1,7 @@
 """The scikit-learn estimators: they validate, delegate and store."""
 
 from saltus.estimators.annealed import AnnealedRegressor
-from saltus.estimators.base import DependentFeaturesWarning, EarlyEndWarning
+from saltus.estimators.base import DependentFeaturesWarning, EarlyEndWarning, NetworkRegressor
 from saltus.estimators.bayesian import BayesianRegressor
 
-Regressor = AnnealedRegressor | BayesianRegressor
-
-__all__ = ["AnnealedRegressor", "BayesianRegressor", "DependentFeaturesWarning", "EarlyEndWarning", "Regressor"]
+__all__ = ["AnnealedRegressor", "BayesianRegressor", "DependentFeaturesWarning", "EarlyEndWarning", "NetworkRegressor"]

@@ -1,14 +1,13 @@
 """The Bayesian regressor: an average over networks, weighted by their posterior."""
 
-import os
 import warnings
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,61 +15,55 @@ from sklearn.utils.validation import check_is_fitted
 
 import saltus
 from saltus._typing import Floats
-from saltus.engine.drivers.blas import single_threaded_blas
-from saltus.engine.drivers.sample import Posterior, PosteriorChain, SamplerSettings, network_of_draw, sample_posterior
-from saltus.engine.kernels.chain import NEVER, Tuning
+from saltus.engine.drivers.outputs import Posterior, SamplerSettings
+from saltus.engine.drivers.sample import network_of_draw, sample_posterior
 from saltus.engine.kernels.gibbs import Prior
-from saltus.engine.problem.criteria import Counts
+from saltus.engine.kernels.state import NEVER, Tuning
+from saltus.engine.problem.criteria import Counts, free_criterion
 from saltus.engine.problem.design import Design
+from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.predictive import Features, Predictive
-from saltus.estimators.base import (
-    NetworkRegressor,
-    check_data,
-    check_inputs,
-    early_end,
-    seed_sequence,
-    warn_of_early_end,
-)
-from saltus.estimators.callbacks import FitTasks, with_callbacks
-from saltus.estimators.progress import Callback, Reporter
-from saltus.families import Radial
-from saltus.inspection.datatree import make_datatree
-from saltus.inspection.diagnostics import diagnose, judge
-from saltus.inspection.document import count
+from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
+from saltus.estimators.checks import check_inputs
+from saltus.estimators.sampled import SampledModel
+from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedFamily
 
 if TYPE_CHECKING:
     import xarray
 
-# A metric move factors the whole design anew, and that of a posterior is larger than that of an annealed network.
-STEPS_BETWEEN_METRIC_MOVES = 30
-
-# Convergence is judged, among other things, by the function at so many fixed points.
-N_POINTS = 3
+# A move of shared parameters factors the whole design anew, and that of a posterior is larger than that of an annealed
+# network.
+SAMPLER_STEPS_BETWEEN_SHARED_MOVES = 30
 
 
-class BayesianRegressor(NetworkRegressor):
-    """The full posterior over radial basis networks of every size, by reversible-jump Markov chain Monte Carlo.
+class BayesianRegressor(SampledModel):
+    """The full posterior over networks of every size, by reversible-jump Markov chain Monte Carlo.
 
     The hierarchical model of Andrieu, de Freitas and Doucet (Neural Computation, 2001), on standardised inputs and
-    outputs: k has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; centres are uniform in the box of the
-    data; the coefficients of output i are N(0, sigma_i^2 delta_i^2 V^-1), with inverse-gamma priors on sigma_i^2 and
-    delta_i^2. Under metric="learned" each input is in the metric with probability 1/2, with a relevance whose logarithm
-    is uniform between those of 0.01 and 100, and the squares of a Gaussian over the rows sum to 1 or more.
-    Where widths are their own, the logarithm of each is uniform between those of 1/4 and 4. Predictions average over
-    sizes, centres and all of these.
+    outputs: the number k of terms has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; the parameters of
+    terms are uniform, and with them the centres of radial terms in the box of the data; the coefficients of output i
+    are N(0, sigma_i^2 delta_i^2 V^-1), with inverse-gamma priors on sigma_i^2 and delta_i^2. For radial terms whose
+    metric is learned, each input is in the metric with probability 1/2, with a relevance whose logarithm is uniform
+    between those of 0.01 and 100, and the squares of a Gaussian over the rows sum to 1 or more. Where terms have widths
+    of their own, the logarithm of each width is uniform between those of 1/4 and 4. Predictions average over the
+    posterior of the size, the terms and all of these.
 
     The defaults were chosen by error to the truth on simulated data. ``saltus.demo.PAPER_PRIORS`` has the options that
-    make it the papers' model: a cubic basis under the standardised metric, ``ridge="plain"``, ``ridge_scale=10``,
+    make it the papers' model: cubic radial terms under the standardised metric, ``ridge="plain"``, ``ridge_scale=10``,
     ``rate_shape=rate_rate=1e-4``.
 
     Parameters
     ----------
-    basis, metric, widths, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
+    basis, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
         As in :class:`saltus.AnnealedRegressor`.
     n_iter : int, default=20_000
         Iterations of each chain after its warm-up.
     n_warmup : int or None, default=None
-        Iterations of each chain before the first draw is kept. None: half of n_iter.
+        Iterations of each chain before the first draw is kept. None: half of n_iter, or what a third of `max_time`
+        allows if that is less.
+    max_time : float or None, default=None
+        Seconds after which the fit ends with the draws so far. Chains that run one after the other, as `n_jobs` says,
+        have equal shares of it.
     n_draws : int, default=125
         Draws kept of each chain, evenly spaced over n_iter.
     n_chains : int, default=4
@@ -78,9 +71,9 @@ class BayesianRegressor(NetworkRegressor):
     noise_shape, noise_scale : float, default=0.0
         v0 and g0 of sigma^2 ~ IG(v0/2, g0/2), in units of the variance of y. 0 and 0 is the papers' improper prior.
     ridge : {"relative", "plain"}, default="relative"
-        V, which is diagonal. "plain": I, as in the papers. "relative": for a basis function the share of its sum of
-        squares over the rows that the linear term does not explain, so that wide basis functions, which are nearly
-        linear, may have large coefficients; 1 for the linear term itself.
+        V, which is diagonal. "plain": I, as in the papers. "relative": for a term the share of its sum of squares over
+        the rows that the linear term does not explain, so that wide terms, which are nearly linear, may have large
+        coefficients; 1 for the linear term itself.
     ridge_shape, ridge_scale : float, default=2.0 and 2e4
         a and b of delta^2 ~ IG(a, b). The papers: 2 and 10.
     rate_shape, rate_rate : float, default=1000.0 and 10.0
@@ -90,12 +83,12 @@ class BayesianRegressor(NetworkRegressor):
     Attributes
     ----------
     posterior_k_ : dict
-        The posterior probability of each number of basis functions.
+        The posterior probability of each number of terms.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         The posterior mean of the noise variance.
     relevance_, inclusion_ : ndarray of shape (n_features,)
-        The posterior mean of the relevance of each input in the basis functions, and the posterior probability that it
-        is not 0. Only with metric="learned".
+        The posterior mean of the relevance of each input in the terms, and the posterior probability that the relevance
+        is not 0. Given by the radial family where its metric is learned.
     map_estimate_ : Network
         The network of the draw with the highest joint density, its coefficients at their posterior mean.
     chains_ : tuple of PosteriorChain
@@ -103,11 +96,11 @@ class BayesianRegressor(NetworkRegressor):
     diagnostics_ : tuple of Diagnostic
         R-hat and effective sample sizes of k, the log posterior, the noise variances, and the function at a few points.
     status_ : str
-        Whether the chains converged, in words. What predictions suffer from also comes as a ConvergenceWarning: moves
-        that were never accepted, a k that never changed, and an R-hat above 1.1 or fewer than 50 effective draws, in
-        all, of the noise variance or of the function at the points.
+        Whether `max_time` ended the fit, and whether the chains converged, in words. What predictions suffer from also
+        comes as a ConvergenceWarning: moves that were never accepted, a k that never changed, and an R-hat above 1.1 or
+        fewer than 50 effective draws, in all, of the noise variance or of the function at the points.
     n_warmup_ : int
-        Iterations of each chain before its first draw.
+        Iterations of each chain before its first draw; fewer where `max_time` did not allow as many.
     data_notes_ : DataNotes
         The number of rows, and the names and ranges of inputs and outputs.
     n_features_in_ : int
@@ -127,13 +120,14 @@ class BayesianRegressor(NetworkRegressor):
     True
     """
 
-    # r^3 is on the scale of the metric: the ridge prior sees it.
-    _rescale_distances: ClassVar[bool] = False
+    _has_ridge: ClassVar[bool] = True
+    _may_rescale: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NetworkRegressor._parameter_constraints,
         "n_warmup": [Interval(Integral, 0, None, closed="left"), None],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "noise_shape": [Interval(Real, 0, None, closed="left")],
         "noise_scale": [Interval(Real, 0, None, closed="left")],
         "ridge": [StrOptions({"relative", "plain"})],
@@ -145,13 +139,12 @@ class BayesianRegressor(NetworkRegressor):
 
     def __init__(
         self,
-        basis: str | Radial = "gaussian",
+        basis: str | Family = "gaussian",
         *,
-        metric: str | ArrayLike = "learned",
-        widths: str = "auto",
         k_max: int | None = None,
         n_iter: int = 20_000,
         n_warmup: int | None = None,
+        max_time: float | None = None,
         n_draws: int = 125,
         n_chains: int = 4,
         noise_shape: float = 0.0,
@@ -170,11 +163,10 @@ class BayesianRegressor(NetworkRegressor):
         verbose: int = 0,
     ) -> None:
         self.basis = basis
-        self.metric = metric
-        self.widths = widths
         self.k_max = k_max
         self.n_iter = n_iter
         self.n_warmup = n_warmup
+        self.max_time = max_time
         self.n_draws = n_draws
         self.n_chains = n_chains
         self.noise_shape = noise_shape
@@ -191,62 +183,6 @@ class BayesianRegressor(NetworkRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        callback: Callback | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: float = 60.0,
-        resume: str | os.PathLike[str] | None = None,
-    ) -> Self:
-        """Sample the posterior.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers, without missing values.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts: a weight of 2 is the row twice, a weight of 0 is no row.
-        callback : callable, default=None
-            Told a :class:`saltus.Progress` at most ten times a second; the fit ends if it returns something true.
-        checkpoint, checkpoint_every, resume
-            As in :meth:`saltus.AnnealedRegressor.fit`.
-
-        Returns
-        -------
-        self
-            Ctrl-C ends the fit early, with a warning and the draws that there are, or during warm-up the states that
-            chains are in; pressed twice, it raises.
-        """
-        n_warmup = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
-        tasks = FitTasks(self, X, y, n_warmup + self.n_iter)
-        tasks.expect(self.n_chains)
-        callbacks: list[Callback] = [tasks] if callback is None else [callback, tasks]
-        with self._as_it_was_if_it_fails(), single_threaded_blas():
-            data = check_data(self, X, y, sample_weight)
-            design = self._make_design(data)
-            settings = self._settings(design)
-            start = None if settings.start is None else settings.start.tolist()
-            options = f"{replace(settings, start=None)} {start}"
-            logbook, resumed = self._logbook(design, options, checkpoint, checkpoint_every, resume, self.n_chains)
-            n_total = settings.n_warmup + settings.n_draws * settings.steps_between_draws
-            seeds = seed_sequence(self.random_state).spawn(self.n_chains)
-            with Reporter(self.n_chains, n_total, callbacks=callbacks, verbose=bool(self.verbose)) as reporter:
-                posterior = sample_posterior(
-                    seeds, design, settings, n_jobs=self.n_jobs, listener=reporter, logbook=logbook, resumed=resumed
-                )
-            self._store(design, posterior, single_output=data.single_output)
-        tasks.close()
-        if posterior.ended_early:
-            warn_of_early_end(posterior.ended_early, self._what_there_is(posterior))
-        return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Predict the mean of y, and its standard deviation if asked.
@@ -318,28 +254,48 @@ class BayesianRegressor(NetworkRegressor):
     def to_datatree(self) -> "xarray.DataTree":
         """Export the draws in the layout that ArviZ reads.
 
-        Centres are in the user's units, NaN where a draw has fewer than the most; `center_exists` says where.
+        Terms are in the user's units, NaN where a draw has fewer than the most; `term_exists` says where.
 
         Returns
         -------
         tree : xarray.DataTree
-            With the groups `posterior` (k, sigma_squared, delta_squared, rate, centers, center_exists, widths, and the
-            relevance of a learned metric) and `sample_stats` (lp). Needs the extra `xarray`.
+            With the groups `posterior` (k, sigma_squared, delta_squared, rate, term_exists, and what the family names:
+            for radial terms centers, widths, and the relevance of a learned metric) and `sample_stats` (lp). Needs the
+            extra `xarray`.
         """
         check_is_fitted(self)
+        from saltus.inspection.datatree import make_datatree
+
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         return make_datatree(
             [chain.draws for chain in self.chains_],
-            self._predictive.features.box,
+            self._predictive.features,
             self._predictive.outputs,
             [str(name) for name in names],
             {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(self)},
-            learns_metric=self._learns_metric,
         )
 
-    def _penalty(self, counts: Counts, k_max: int) -> Floats:
-        # k and the relevances have a prior instead.
-        return np.zeros((k_max + 1, counts.center_parameters + 1) if self._learns_metric else k_max + 1)
+    def _criterion(self, counts: Counts, k_max: int, family: FittedFamily) -> Criterion:
+        # k and what terms share have a prior instead.
+        return free_criterion(counts, k_max, family.parameter_counts[1], family.n_choices)
+
+    @property
+    def _n_planned(self) -> int | None:
+        return (self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)) + self.n_iter
+
+    def _plan(self, design: Design) -> Search:
+        settings = self._settings(design)
+        start = None if settings.start is None else settings.start.tolist()
+        max_seconds = None if self.max_time is None else float(self.max_time)
+        return Search(
+            n_chains=self.n_chains,
+            n_iter=settings.n_total,
+            mark=f"{replace(settings, start=None)} {start}",
+            run=partial(
+                sample_posterior, settings=settings, max_seconds=max_seconds, may_cut_warmup=self.n_warmup is None
+            ),
+            max_seconds=max_seconds,
+        )
 
     def _settings(self, design: Design) -> SamplerSettings:
         self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
@@ -351,7 +307,7 @@ class BayesianRegressor(NetworkRegressor):
                 float(self.split_scale),
                 float(self.walk_scale),
                 two_stage=True,
-                steps_between_metric_moves=STEPS_BETWEEN_METRIC_MOVES if design.learns_metric else NEVER,
+                steps_between_shared_moves=SAMPLER_STEPS_BETWEEN_SHARED_MOVES if design.family.n_choices > 0 else NEVER,
             ),
             prior=Prior(
                 v0=float(self.noise_shape),
@@ -362,11 +318,14 @@ class BayesianRegressor(NetworkRegressor):
                 e2=float(self.rate_rate),
             ),
             relative_ridge=self.ridge == "relative",
-            start=self._starting_centers(design),
+            start=self._starting_points(design),
+            policy=self._policy,
         )
 
     def _what_there_is(self, posterior: Posterior) -> str:
         """Say what a fit that was ended early is made of."""
+        from saltus.inspection.document import count
+
         n_chains = len(posterior.chains)
         n_done = posterior.n_unconverged
         if n_done is None:
@@ -377,50 +336,42 @@ class BayesianRegressor(NetworkRegressor):
             f"those of unconverged states: let it run for longer"
         )
 
-    def _store(self, design: Design, posterior: Posterior, *, single_output: bool) -> None:
+    def _store(self, design: Design, posterior: Posterior) -> str:
+        from saltus.inspection.diagnostics import FEWEST_DRAWS, collect_scalars, diagnose, judge
+
         chains = posterior.chains
         draws = tuple(draw for chain in chains for draw in chain.draws)
-        self._single_output = single_output
         self._predictive = Predictive(
-            Features.of(design), design.outputs, draws, design.target.n_total + float(self.noise_shape)
+            Features.of(design), design.outputs, draws, design.problem.n_total + float(self.noise_shape)
         )
-        sizes, counts = np.unique(np.concatenate([chain.draws.n_bases for chain in chains]), return_counts=True)
+        sizes, counts = np.unique(np.concatenate([chain.draws.n_terms for chain in chains]), return_counts=True)
         self.posterior_k_ = {int(k): float(n) / len(draws) for k, n in zip(sizes, counts, strict=True)}
         variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2
         self.noise_variance_ = self._squeeze_outputs(variance)
         self.map_estimate_ = network_of_draw(design, max(draws, key=lambda draw: draw.log_posterior))
-        for name in ("relevance_", "inclusion_"):
-            self.__dict__.pop(name, None)
-        if design.learns_metric:
-            relevance = np.concatenate([chain.draws.relevance for chain in chains])
-            self.relevance_, self.inclusion_ = np.zeros((2, self.n_features_in_))
-            self.relevance_[design.box.varies] = relevance.mean(axis=0)
-            self.inclusion_[design.box.varies] = (relevance > 0).mean(axis=0)
+        shared = np.concatenate([chain.draws.shared for chain in chains])
+        self._keep(design.family.inspection.posterior_attributes(design.box, shared), FAMILY_POSTERIOR_ATTRIBUTES)
         self.chains_ = chains
-        self.diagnostics_ = diagnose(self._scalars(chains, design))
+        self.diagnostics_ = diagnose(
+            collect_scalars([chain.draws for chain in chains], design, self._predictive.features)
+        )
+        why = f"Stopped by max_time after {self.max_time:g} s" if posterior.out_of_time else posterior.ended_early
+        ending = describe_early_end(why, self._what_there_is(posterior)) if why else ""
         if posterior.n_unconverged is not None:
-            self.status_ = early_end(posterior.ended_early, self._what_there_is(posterior))
-            return
+            self.status_ = ending
+            return ending
+        n_draws = len(chains[0].draws)
         verdict = judge(
-            self.diagnostics_, [chain.moves for chain in chains], n_draws=len(chains[0].draws), k_max=design.k_max
+            self.diagnostics_,
+            [chain.moves for chain in chains],
+            n_draws=n_draws,
+            k_max=design.k_max,
+            out_of_time=posterior.out_of_time,
         )
         self.status_ = verdict.status
+        if posterior.out_of_time:
+            self.status_ = f"{why}, with {self._what_there_is(posterior)}. {verdict.status}"
         for said in verdict.warnings:
             warnings.warn(said, ConvergenceWarning, stacklevel=5)
-
-    def _scalars(self, chains: tuple[PosteriorChain, ...], design: Design) -> dict[str, Floats]:
-        """Collect scalars that do not depend on how centres are numbered, each (n_chains, n_draws)."""
-        draws = [chain.draws for chain in chains]
-        scalars = {
-            "k": np.array([chain.n_bases for chain in draws], dtype=np.float64),
-            "log posterior": np.array([chain.log_posterior for chain in draws]),
-        }
-        points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
-        features = self._predictive.features
-        values = np.array([[features.columns(points, draw) @ draw.mean for draw in chain] for chain in draws])
-        for i in range(design.Y.shape[1]):
-            of = f" of output {i}" if design.Y.shape[1] > 1 else ""
-            scalars[f"sigma^2{of}"] = np.array([chain.sigma_squared[:, i] for chain in draws])
-            for p in range(N_POINTS):
-                scalars[f"f at point {p}{of}"] = values[:, :, p, i]
-        return scalars
+        # An end by max_time is expected, unless it comes too soon to judge.
+        return "" if posterior.out_of_time and n_draws >= FEWEST_DRAWS else ending

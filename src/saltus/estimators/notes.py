@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -12,11 +13,11 @@ from saltus._typing import Floats
 class ColumnNotes:
     """Of some columns: their names and, each (n,) and with rows counted by their weight, where their values lie."""
 
-    names: tuple[str, ...]
-    min: Floats
-    mean: Floats
-    std: Floats
-    max: Floats
+    names: Annotated[tuple[str, ...], "n"]
+    min: Annotated[Floats, "n"]
+    mean: Annotated[Floats, "n"]
+    std: Annotated[Floats, "n"]
+    max: Annotated[Floats, "n"]
 
     @classmethod
     def of(cls, names: Sequence[str], values: Floats, weight: Floats) -> "ColumnNotes":

@@ -3,10 +3,12 @@
 import multiprocessing
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from threading import Lock
 from time import monotonic
 from typing import Any
 
+from saltus._compile import COMPILING, when_compiling
 from saltus.engine.drivers.events import Progress
 
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -43,14 +45,18 @@ class Reporter:
         self._callbacks = callbacks
         self._last = -float("inf")
         self._lock: Lock | None = Lock()
+        self._open = ExitStack()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_line": None, "_callbacks": (), "_last": 0.0, "_lock": None}
 
     def __enter__(self) -> "Reporter":
+        if self._line is not None and self._line.draws:
+            self._open.enter_context(when_compiling(lambda: print(COMPILING, file=sys.stderr, flush=True)))
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._open.close()
         if self._line is not None:
             self._line.close()
 
@@ -80,7 +86,7 @@ class Line:
         to_criterion: ToCriterion | None,
     ) -> None:
         in_worker = multiprocessing.current_process().name != "MainProcess"
-        self._draws = not in_worker and _line_is_taken.acquire(blocking=False)
+        self.draws = not in_worker and _line_is_taken.acquire(blocking=False)
         self._is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
         self._began = monotonic()
         self._total = None if n_iter is None else n_chains * n_iter
@@ -102,16 +108,16 @@ class Line:
             self._done_at_first[progress.chain] = progress.iteration
         if self._to_criterion is None or self._best is None or progress.best >= self._best.best:
             self._best = progress
-        if draw and self._draws and self._is_live:
+        if draw and self.draws and self._is_live:
             print(f"\r{self._text() + self._time_left():<{LINE_LENGTH}}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Draw the line a last time and end it. Chains in other processes are not heard of, and draw none."""
-        if not self._draws:
+        if not self.draws:
             return
         if self._best is not None:
             print(f"{chr(13) * self._is_live}{self._text():<{LINE_LENGTH}}", file=sys.stderr, flush=True)
-        self._draws = False
+        self.draws = False
         _line_is_taken.release()
 
     def _text(self) -> str:
@@ -121,7 +127,7 @@ class Line:
         value = f"log posterior {self._best.best:.2f}"
         if self._to_criterion is not None:
             value = f"best criterion {self._to_criterion(self._best.best):.2f}"
-        return f"saltus {share}  k = {self._best.n_bases}  {value}  accepted {self._acceptance:.0%}"
+        return f"saltus {share}  k = {self._best.n_terms}  {value}  accepted {self._acceptance:.0%}"
 
     def _time_left(self) -> str:
         """Say how long it will take, where that can be known."""

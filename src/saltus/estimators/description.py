@@ -1,0 +1,130 @@
+"""What every fitted model can show of itself. The work is done by packages that lie above, imported when called."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from saltus.estimators.fitted import FittedModel
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from onnx import ModelProto
+
+    from saltus.inspection.summary import Summary
+
+
+class DescribedModel(FittedModel, BaseEstimator):
+    """A model with a summary, pictures, a report, files and an ONNX form."""
+
+    def summary(self) -> "Summary":
+        """Say what was chosen and how sure that is: size, inputs, noise and convergence, in plain words.
+
+        Returns
+        -------
+        summary : Summary
+            Print it, or let a notebook show it.
+        """
+        check_is_fitted(self)
+        return self._summarize()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, from which :func:`saltus.load` makes it again.
+
+        The file holds arrays and JSON and nothing that could run. It is written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            An existing file is replaced.
+
+        Raises
+        ------
+        FileError
+            If a parameter is an object of a class that is not of this library, such as a schedule of one's own.
+        """
+        from saltus.storage.files import save
+
+        save(self, path)
+
+    def plot(self, X: ArrayLike | None = None, y: ArrayLike | None = None, *, output: int | str = 0) -> "Figure":
+        """Draw the fit, the size, what the inputs do, the terms and how the chains went, in one figure.
+
+        `saltus.plots` has each picture alone. Needs the extra `plot`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or None
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
+            Rows to draw; a model does not keep those that it was fitted to. Without them, the fit is left out unless
+            there is one input.
+        output : int or str, default=0
+            Which output, by number or name.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+        """
+        check_is_fitted(self)
+        from saltus.plots import plot_overview
+
+        return plot_overview(self, X, y, output=output)
+
+    def to_onnx(self, dtype: DTypeLike = np.float64) -> "ModelProto":
+        """Write the fitted model as an ONNX model, which predicts without Python. Needs the extra `onnx`.
+
+        The input is `X` (N, n_features), for any N. The output of an AnnealedRegressor is `y`, of the shape that
+        `predict` gives it; those of a BayesianRegressor are `mean` and `std`, of a new y, noise included.
+
+        Parameters
+        ----------
+        dtype : {np.float64, np.float32}, default=np.float64
+            The type of the input and the outputs. The arithmetic is in float64 either way: the terms of a network are
+            often thousands of times larger than their sum, whose third digit float32 would spoil.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            :func:`saltus.export_onnx` writes it to a file.
+        """
+        from saltus.onnx.export import make_onnx
+
+        return make_onnx(self, dtype)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+        title: str | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """Write one HTML file that shows the model to a colleague. Needs the extra `plot`.
+
+        It has the summary, pictures, the model as a formula, what the data were, all options, and the code that makes
+        it again. It needs no network, runs no script, and suits phones, print, and light and dark screens. A file of
+        that name is replaced, once the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path
+        X : array-like of shape (n_samples, n_features) or None
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
+            Rows to draw and to score, such as those of the fit, which a model does not keep.
+        X_test, y_test : array-like or None
+            Rows that the fit has not seen, to draw and to score.
+        title : str or None
+        notes : sequence of str
+            What else to say of the data, such as how many rows were left out, and why.
+        """
+        check_is_fitted(self)
+        from saltus.report import write_report
+
+        write_report(self, path, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes)

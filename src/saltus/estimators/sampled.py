@@ -1,0 +1,120 @@
+"""A model that is an average over draws of a posterior. What it answers when it is asked."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from saltus._typing import Floats
+from saltus.engine.drivers.outputs import PosteriorChain
+from saltus.engine.results.chains import Trace
+from saltus.engine.results.network import Network
+from saltus.engine.results.predictive import Predictive
+from saltus.estimators.base import NetworkRegressor
+from saltus.estimators.fitted import Paths
+from saltus.families.words import InputUse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from saltus.inspection.curves import Curve
+    from saltus.inspection.summary import Summary
+    from saltus.onnx.graph import Graph
+
+
+class SampledModel(NetworkRegressor):
+    """A regressor that averages over draws, with all methods of the interface of models."""
+
+    n_iter: int
+    n_draws: int
+    n_chains: int
+    max_time: float | None
+    chains_: tuple[PosteriorChain, ...]
+    map_estimate_: Network
+    _predictive: Predictive
+
+    _gives_intervals: ClassVar[bool] = True
+    _onnx_outputs: ClassVar[dict[str, str]] = {
+        "mean": "The mean of a new y",
+        "std": "Its standard deviation, noise included",
+    }
+
+    @property
+    def _single_network(self) -> Network:
+        """The one of the draw with the highest density."""
+        return self.map_estimate_
+
+    @property
+    def _input_use(self) -> InputUse:
+        features = self._predictive.features
+        draws = [chain.draws for chain in self.chains_]
+        n_terms, parameters, shared = (
+            np.concatenate([getattr(each, name) for each in draws]) for name in ("n_terms", "parameters", "shared")
+        )
+        return features.family.inspection.use_in_draws(features.box, n_terms, parameters, shared)
+
+    @property
+    def _largest_network(self) -> int:
+        return max(int(chain.draws.n_terms.max()) for chain in self.chains_)
+
+    @property
+    def _paths(self) -> Paths:
+        draws = [chain.draws for chain in self.chains_]
+        traces = tuple(
+            Trace(np.arange(len(each)), each.n_terms.astype(np.int32), each.log_posterior, np.ones(len(each)))
+            for each in draws
+        )
+        return Paths(traces, tuple(chain.moves for chain in self.chains_), best=None, unit="draw")
+
+    @property
+    def _ended_early(self) -> bool:
+        return self.max_time is None and lacks_draws(self)
+
+    def _predict_mean(self, inputs: Floats) -> Floats:
+        return np.concatenate([mixture.moments()[0] for _, mixture in self._predictive.mixtures(inputs)])
+
+    def _predict_band(self, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
+        parts = [
+            (mixture.moments()[0], mixture.quantile(0.5 - 0.5 * coverage), mixture.quantile(0.5 + 0.5 * coverage))
+            for _, mixture in self._predictive.mixtures(inputs)
+        ]
+        mean, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return mean, low, high
+
+    def _average(self, grid: Floats, rows: Floats, output: int, coverage: float) -> "Curve":
+        from saltus.inspection.curves import average_posterior
+
+        return average_posterior(self._predictive, grid, rows, output, coverage)
+
+    def _other_places(self) -> Floats | None:
+        features = self._predictive.features
+        parameters = np.concatenate([chain.draws.parameters for chain in self.chains_])
+        return features.family.inspection.places(features.box, parameters)
+
+    def _summarize(self) -> "Summary":
+        from saltus.inspection.summary import summarize_posterior
+
+        return summarize_posterior(self)
+
+    def _which_network(self) -> str:
+        from saltus.inspection.formula import describe_most_probable
+
+        return describe_most_probable(len(self._predictive.draws))
+
+    def _how_it_predicts(self) -> str:
+        return f"the average over {len(self._predictive.draws)} draws of the posterior"
+
+    def _draw_size(self, ax: "Axes") -> "Axes":
+        from saltus.plots.size import draw_posterior
+
+        return draw_posterior(ax, self)
+
+    def _add_to_graph(self, graph: "Graph", X: str) -> tuple[str, ...]:
+        from saltus.onnx.posterior import add_moments
+
+        return add_moments(graph, X, self._predictive)
+
+
+def lacks_draws(model: SampledModel) -> bool:
+    """Say whether the fit ended with fewer draws or chains than were asked for."""
+    n_draws = min(model.n_draws, model.n_iter)
+    return len(model.chains_) < model.n_chains or len(model.chains_[0].draws) < n_draws

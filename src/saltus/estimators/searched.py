@@ -1,0 +1,99 @@
+"""A model that a search found: one network, or an average of the best. What it answers when it is asked."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from saltus._typing import Floats
+from saltus.engine.results.chains import AnnealResult
+from saltus.engine.results.network import Network
+from saltus.estimators.base import NetworkRegressor
+from saltus.estimators.fitted import Paths
+from saltus.families.words import InputUse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from saltus.inspection.curves import Curve
+    from saltus.inspection.summary import Summary
+    from saltus.onnx.graph import Graph
+
+
+class SearchedModel(NetworkRegressor):
+    """A regressor whose networks were found by a search, with all methods of the interface of models."""
+
+    networks_: tuple[Network, ...]
+    weights_: Floats
+    result_: AnnealResult
+
+    _gives_intervals: ClassVar[bool] = False
+    _onnx_outputs: ClassVar[dict[str, str]] = {"y": "The prediction"}
+
+    @property
+    def _single_network(self) -> Network:
+        """The best."""
+        return self.result_.chains[self.result_.best_chain].best.network
+
+    @property
+    def _input_use(self) -> InputUse:
+        network = self._single_network
+        return network.family.inspection.use(network.box, network.parameters, network.shared)
+
+    @property
+    def _largest_network(self) -> int:
+        """That of the best, which the model is described by."""
+        return self._single_network.n_terms
+
+    @property
+    def _paths(self) -> Paths:
+        chains = self.result_.chains
+        traces, moves = tuple(chain.trace for chain in chains), tuple(chain.moves for chain in chains)
+        return Paths(traces, moves, best=self.result_.best_chain, unit="iteration")
+
+    @property
+    def _ended_early(self) -> bool:
+        return self.result_.ended_early != ""
+
+    def _predict_mean(self, inputs: Floats) -> Floats:
+        networks = zip(self.weights_, self.networks_, strict=True)
+        return np.sum([weight * network.predict(inputs) for weight, network in networks], axis=0)
+
+    def _predict_band(self, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
+        mean = self._predict_mean(inputs)
+        reach = float(ndtri(0.5 + 0.5 * coverage)) * np.sqrt(np.atleast_1d(self.noise_variance_))
+        return mean, mean - reach, mean + reach
+
+    def _average(self, grid: Floats, rows: Floats, output: int, coverage: float) -> "Curve":
+        from saltus.inspection.curves import average_networks
+
+        return average_networks(self, grid, rows, output)
+
+    def _other_places(self) -> Floats | None:
+        return None
+
+    def _summarize(self) -> "Summary":
+        from saltus.inspection.summary import summarize_search
+
+        return summarize_search(self)
+
+    def _which_network(self) -> str:
+        from saltus.inspection.formula import describe_best
+
+        return describe_best(self.weights_)
+
+    def _how_it_predicts(self) -> str:
+        sizes = [network.n_terms for network in self.networks_]
+        if len(sizes) == 1:
+            return f"a network with {sizes[0]} terms"
+        return f"the weighted average of {len(sizes)} networks with {min(sizes)} to {max(sizes)} terms"
+
+    def _draw_size(self, ax: "Axes") -> "Axes":
+        from saltus.plots.size import draw_criterion
+
+        return draw_criterion(ax, self)
+
+    def _add_to_graph(self, graph: "Graph", X: str) -> tuple[str, ...]:
+        from saltus.onnx.graph import add_average
+
+        return (add_average(graph, X, self.networks_, self.weights_),)
