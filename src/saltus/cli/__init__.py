@@ -8,10 +8,11 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from saltus import __version__
+from saltus.cli import compile as compile_command
 from saltus.cli import demo, export, fit, inspect, predict, report
 from saltus.cli.console import BAD_INPUT, run_command
 
-COMMANDS = (fit, predict, inspect, report, export, demo)
+COMMANDS = (fit, predict, inspect, report, export, demo, compile_command)
 
 EPILOG = """\
 a first session:

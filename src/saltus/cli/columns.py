@@ -9,7 +9,7 @@ import numpy as np
 from saltus._typing import Bools, Floats
 from saltus.cli.tables import Table, TableError
 from saltus.cli.tables.table import quote
-from saltus.estimators.magnitude import check_magnitude
+from saltus.estimators.checks import check_magnitude
 from saltus.inspection.document import count, join_names, one_line
 
 # An input that more than this share of rows lacks would cost more rows than it is worth.

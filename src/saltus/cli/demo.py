@@ -33,13 +33,21 @@ def add(commands: "Commands") -> None:
         "--data",
         type=Path,
         metavar="CSV",
-        help="of robot-arm: columns x1,x2,y1,y2; rows 1-200 train, the last 200 test (default: made by the equations)",
+        help="data of robot-arm: columns x1,x2,y1,y2; rows 1-200 train, the last 200 test (default: simulated)",
     )
     add_output(parser, "PICTURE", "where the picture goes (default: saltus_demo.png, or with a number if that exists)")
-    parser.add_argument("--iterations", type=positive, metavar="N", help="of each chain (default: enough)")
-    parser.add_argument("--chains", type=positive, default=4, metavar="N", help="default: %(default)s")
     parser.add_argument(
-        "--seed", type=seed, default=0, metavar="N", help="of all that is random (default: %(default)s)"
+        "--iterations", type=positive, metavar="N", help="iterations of each chain (default: as many as the demo needs)"
+    )
+    parser.add_argument(
+        "--chains", type=positive, default=4, metavar="N", help="number of chains (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=seed,
+        default=0,
+        metavar="N",
+        help="seed of the random numbers; the same seed gives the same model (default: %(default)s)",
     )
 
 
@@ -53,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     from saltus.demo.picture import check_picture
 
     check_picture(output)
-    note("Starting; the first run compiles the kernels, which takes some seconds.")
+    note("Starting.")
     common = {"n_chains": options.chains, "seed": options.seed, "out": sys.stdout}
     picture = still_free(output, force=options.force)
     if options.name == "robot-arm":

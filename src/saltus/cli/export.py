@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE
-from saltus.cli.options import add_command
+from saltus.cli.options import add_command, load_model
 from saltus.cli.outputs import check_output, still_free
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def add(commands: "Commands") -> None:
         example="saltus export model.saltus --onnx model.onnx",
     )
     parser.set_defaults(run=run)
-    parser.add_argument("model", type=Path, metavar="MODEL", help="what `saltus fit` wrote")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="model file that `saltus fit` wrote")
     parser.add_argument("--onnx", type=Path, required=True, metavar="FILE", help="where the ONNX model goes")
     parser.add_argument("--float32", action="store_true", help="take and give single precision (default: double)")
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
@@ -35,14 +35,12 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     import saltus
-    from saltus.cli.models import load_model
-    from saltus.estimators import BayesianRegressor
     from saltus.inspection.document import one_line
 
     model = load_model(options.model)
     path = still_free(options.onnx, force=options.force)
     saltus.export_onnx(model, path, dtype=np.float32 if options.float32 else np.float64, overwrite=options.force)
-    outputs = "mean and std" if isinstance(model, BayesianRegressor) else "y"
+    outputs = " and ".join(model._onnx_outputs)
     notes = model.data_notes_
     print(f"The ONNX model: {path}")
     print(f"  Input X: {', '.join(map(one_line, notes.input_names))}, in this order.")

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 from saltus.cli.console import DONE, INTERRUPTED, note
 from saltus.cli.options import add_command, add_output, add_reading, jobs, positive, read, seconds, seed, share
 from saltus.cli.outputs import check_output, check_page, name_beside, still_free
+from saltus.families.options import DEFAULT_NAME, NAMES, OPTIONS
 
 if TYPE_CHECKING:
     from saltus.cli.options import Commands
     from saltus.cli.rows import Rows
-    from saltus.estimators import Regressor
+    from saltus.estimators import NetworkRegressor
 
-BASES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric")
-METRICS = ("learned", "standardized", "euclidean", "mahalanobis")
-WIDTHS = ("shared", "own")
 CRITERIA = ("aic", "aicc", "bic", "ebic", "hqc", "mdl")
 
 
@@ -27,7 +25,7 @@ def add(commands: "Commands") -> None:
         "DATA --target COLUMN [-o MODEL] [--report PAGE]",
         summary="fit a model to a table",
         description="Fit a model to the columns of a CSV or Parquet file: an annealed network, or with --bayes an "
-        "average over many, which knows how sure it is. Columns that are not numbers and rows that are not complete "
+        "average over many, which also predicts intervals. Columns that are not numbers and rows that are not complete "
         "are left out, and named. The model is fitted to all rows but those held out to test it.",
         example="saltus fit data.csv --target y --time 30 -o model.saltus --report report.html",
     )
@@ -38,7 +36,7 @@ def add(commands: "Commands") -> None:
         action="append",
         default=[],
         metavar="COLUMN",
-        help="the column to predict; of several, give each with an option of its own",
+        help="the column to predict; repeat the option to predict several columns",
     )
     add_output(parser, "MODEL", "where the model goes (default: the name of DATA, ending in .saltus)")
     parser.add_argument("--report", type=Path, metavar="PAGE", help="write a report, as one HTML file")
@@ -68,40 +66,50 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how to fit")
-    group.add_argument("--bayes", action="store_true", help="average over the posterior, and know how sure it is")
     group.add_argument(
-        "--basis",
-        choices=BASES,
-        metavar="NAME",
-        help=f"{', '.join(BASES)} (default: gaussian)",
+        "--bayes",
+        action="store_true",
+        help="average over the posterior of all networks; the model then predicts intervals, too",
     )
-    group.add_argument(
-        "--metric",
-        choices=METRICS,
-        metavar="NAME",
-        help=f"{', '.join(METRICS)} (default: learned)",
-    )
-    group.add_argument(
-        "--widths",
-        choices=WIDTHS,
-        metavar="NAME",
-        help="of basis functions: shared or own (default: own where the metric is learned and the basis has a width)",
-    )
+    families = f"the family of terms: {', '.join(NAMES)} (default: {DEFAULT_NAME})"
+    group.add_argument("--basis", choices=NAMES, metavar="NAME", help=families)
+    for option in OPTIONS:
+        default = f"{option.help} (default: {option.choices[0]})"
+        group.add_argument(f"--{option.name}", choices=option.choices, metavar="NAME", help=default)
     group.add_argument(
         "--criterion",
         type=_criterion,
         metavar="NAME",
-        help=f"{', '.join(CRITERIA)}, or the cost of a basis function (default: aicc; none with --bayes)",
+        help=f"{', '.join(CRITERIA)}, or a number, the cost of one term (default: aicc; none with --bayes)",
     )
-    group.add_argument("--time", type=seconds, metavar="SECONDS", help="search for about so long, or less")
-    group.add_argument("--seed", type=seed, default=0, metavar="N", help="of all that is random (default: %(default)s)")
-    group.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="chains at once (default: one a processor)")
-    group.add_argument("--chains", type=positive, metavar="N", help="how many (default: 4, or up to 8 on few rows)")
+    group.add_argument(
+        "--time",
+        type=seconds,
+        metavar="SECONDS",
+        help="end the fit after about this many seconds, or earlier if it is finished",
+    )
+    group.add_argument(
+        "--seed",
+        type=seed,
+        default=0,
+        metavar="N",
+        help="seed of the random numbers; the same seed gives the same model (default: %(default)s)",
+    )
+    group.add_argument(
+        "--jobs",
+        type=jobs,
+        default=-1,
+        metavar="N",
+        help="chains that run at the same time (default: one for each processor)",
+    )
+    group.add_argument(
+        "--chains", type=positive, metavar="N", help="number of chains (default: 4, or up to 8 if rows are few)"
+    )
     group.add_argument(
         "--iterations",
         type=positive,
         metavar="N",
-        help="of each chain (default: until chains agree or stop improving, or 20000 with --bayes)",
+        help="iterations of each chain (default: until chains agree or stop improving; 20000 with --bayes)",
     )
 
 
@@ -124,19 +132,21 @@ def run(options: argparse.Namespace) -> int:
     table = read(options, wanted=options.target)
     from saltus.cli.columns import choose_data
     from saltus.cli.rows import describe_split, split_rows
-    from saltus.cli.text import paragraphs
+    from saltus.inspection.document import paragraphs
 
     data = choose_data(table, options.target, inputs=options.input, without=options.drop)
     train, test = split_rows(data, options.test_size, options.seed)
     told = [*table.notes, *data.describe(), describe_split(train, test, options.seed)]
     print(paragraphs([f"{options.data}: {table.n_rows} rows, {len(table.header)} columns.", *told]), flush=True)
-    note("Fitting. Ctrl-C ends it with the best so far. The first fit on a machine compiles, which takes a while.")
+    note("Fitting. Ctrl-C ends it with the best so far.")
+    from saltus._compile import COMPILING, when_compiling
     from saltus.cli.modelling import fit_model
     from saltus.engine.drivers.stop import INTERRUPTED as BY_CTRL_C
 
     if options.report is not None:
         _require_pictures()
-    model, ending = fit_model(options, train, data)
+    with when_compiling(lambda: note(COMPILING)):
+        model, ending = fit_model(options, train, data)
     _tell(model, train, test)
     told += [*filter(None, [ending]), f"Made by: {options.command_line}"]
     _write(model, train, test, output, options, told)
@@ -149,14 +159,14 @@ def _require_pictures() -> None:
     require_matplotlib()
 
 
-def _tell(model: "Regressor", train: "Rows", test: "Rows") -> None:
+def _tell(model: "NetworkRegressor", train: "Rows", test: "Rows") -> None:
     from saltus.cli.verdict import describe_scores
 
     print(f"\n{model.summary()}\n\n{describe_scores(model, train, test)}\n")
 
 
 def _write(
-    model: "Regressor", train: "Rows", test: "Rows", output: Path, options: argparse.Namespace, told: list[str]
+    model: "NetworkRegressor", train: "Rows", test: "Rows", output: Path, options: argparse.Namespace, told: list[str]
 ) -> None:
     path = still_free(output, force=options.force)
     model.save(path)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE
-from saltus.cli.options import add_command
+from saltus.cli.options import add_command, load_model
 
 if TYPE_CHECKING:
     from saltus.cli.options import Commands
@@ -23,13 +23,12 @@ def add(commands: "Commands") -> None:
         example="saltus inspect model.saltus",
     )
     parser.set_defaults(run=run)
-    parser.add_argument("model", type=Path, metavar="MODEL", help="what `saltus fit` wrote")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="model file that `saltus fit` wrote")
 
 
 def run(options: argparse.Namespace) -> int:
     """Load and print."""
     from saltus.cli.description import describe_data, describe_recipe
-    from saltus.cli.models import load_model
 
     model = load_model(options.model)
     print(f"{model.summary()}\n\n{describe_data(model)}\n\n{describe_recipe(model)}")

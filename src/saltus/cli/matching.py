@@ -7,11 +7,11 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.cli.tables import Table, TableError
 from saltus.cli.tables.table import suggest
-from saltus.estimators import Regressor
+from saltus.estimators import NetworkRegressor
 from saltus.inspection.document import join_names
 
 
-def match_inputs(table: Table, names: Sequence[str], model: Regressor) -> Floats:
+def match_inputs(table: Table, names: Sequence[str], model: NetworkRegressor) -> Floats:
     """Take the inputs (N, d) from the columns of their names; NaN where a value is missing or infinite."""
     absent = [name for name in names if name not in table.columns]
     if absent:
@@ -24,7 +24,7 @@ def match_inputs(table: Table, names: Sequence[str], model: Regressor) -> Floats
     return np.where(np.isfinite(X), X, np.nan)
 
 
-def describe_inputs(table: Table, X: Floats, model: Regressor) -> list[str]:
+def describe_inputs(table: Table, X: Floats, model: NetworkRegressor) -> list[str]:
     """Say which columns are not used, which rows cannot be predicted, and which lie beyond what the model has seen."""
     inputs = model.data_notes_.inputs
     extra = [name for name in table.columns if name not in inputs.names]
@@ -47,7 +47,7 @@ def describe_inputs(table: Table, X: Floats, model: Regressor) -> list[str]:
     return said
 
 
-def match_rows(table: Table, model: Regressor) -> tuple[dict[str, Floats], list[str]]:
+def match_rows(table: Table, model: NetworkRegressor) -> tuple[dict[str, Floats], list[str]]:
     """Take the complete rows of inputs and outputs, as arguments of `report`, and say what was left out."""
     notes = model.data_notes_
     X = match_inputs(table, notes.input_names, model)

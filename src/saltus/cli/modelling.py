@@ -6,59 +6,79 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from saltus.cli.columns import Data
 from saltus.cli.console import note
-from saltus.cli.pace import Deadline, draws_of, iterations_within
 from saltus.cli.rows import Rows
 from saltus.estimators import (
     AnnealedRegressor,
     BayesianRegressor,
     DependentFeaturesWarning,
     EarlyEndWarning,
-    Regressor,
+    NetworkRegressor,
 )
+from saltus.estimators.sampled import lacks_draws
+from saltus.families import make_family
+from saltus.families.options import DEFAULT_NAME, OPTIONS
 from saltus.inspection.document import join_names
 
+# A longer chain keeps more draws, up to so many: prediction takes its time.
+MOST_DRAWS = 500
+# For each coefficient of the linear term.
+ROWS_TO_COMPILE_WITH = 50
 
-def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[Regressor, str]:
+
+def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[NetworkRegressor, str]:
     """Fit the regressor that the options ask for, and let it know the names of its columns.
 
     Why it ended early, if so, comes second, in words.
     """
-    fit = _fit_bayesian if options.bayes else _fit_annealed
+    model = _make_bayesian(options) if options.bayes else _make_annealed(options)
+    if options.bayes and options.time is not None:
+        _compile(model, rows)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        model = fit(options, rows)
+        model.set_params(verbose=1).fit(rows.X, rows.y)
     name_columns(model, data)
     model.set_params(verbose=0)  # of the fit, not of the model
-    return model, _pass_on([each.message for each in caught], options, model)
+    return model, _pass_on([each.message for each in caught], model)
 
 
-def _fit_annealed(options: argparse.Namespace, rows: Rows) -> Regressor:
-    given = _given(options, "basis", "metric", "widths", "criterion", "iterations", "chains")
-    return AnnealedRegressor(**given, max_time=options.time, verbose=1).fit(rows.X, rows.y)
+def _make_annealed(options: argparse.Namespace) -> NetworkRegressor:
+    given = _given(options, "criterion", "iterations", "chains", "time")
+    return AnnealedRegressor(**given)
 
 
-def _fit_bayesian(options: argparse.Namespace, rows: Rows) -> Regressor:
-    model = BayesianRegressor(**_given(options, "basis", "metric", "widths", "iterations", "chains"), verbose=1)
-    if options.time is not None and options.iterations is None:
-        model.set_params(n_iter=iterations_within(options.time, model, rows))
-    model.set_params(n_draws=draws_of(model))
-    if options.time is None:
-        return model.fit(rows.X, rows.y)
-    return model.fit(rows.X, rows.y, callback=Deadline(options.time, n_warmup=model.n_iter // 2))
+def _make_bayesian(options: argparse.Namespace) -> NetworkRegressor:
+    model = BayesianRegressor(**_given(options, "iterations", "chains", "time"))
+    return model.set_params(n_draws=_count_draws(model.n_iter))
 
 
-def _pass_on(said: list[Warning | str], options: argparse.Namespace, model: Regressor) -> str:
+def _count_draws(n_iter: int) -> int:
+    """Say how many draws to keep of each chain: those of a longer one are as far apart as the library has them."""
+    usual = BayesianRegressor()
+    return int(np.clip(n_iter * usual.n_draws // usual.n_iter, usual.n_draws, MOST_DRAWS))
+
+
+def _compile(model: NetworkRegressor, rows: Rows) -> None:
+    """Fit a few rows, so that the time that was given is not spent on compiling."""
+    trial = clone(model).set_params(n_iter=1, n_draws=1, n_chains=1, n_jobs=1, max_time=None, verbose=0)
+    n_rows = ROWS_TO_COMPILE_WITH * (rows.X.shape[1] + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trial.fit(rows.X[:n_rows], rows.y[:n_rows])
+
+
+def _pass_on(said: list[Warning | str], model: NetworkRegressor) -> str:
     """Tell what the fit warned of, in terms of the command line; return why it ended early, if so."""
     ending = "".join(str(each) for each in said if isinstance(each, EarlyEndWarning))
-    ending = ending.replace("Stopped by the callback", "Stopped by --time")
     if ending:
         note(ending)
     if any(isinstance(each, ConvergenceWarning) for each in said):
-        longer = f"--iterations {4 * model.n_iter}" if options.time is None else f"--time {4 * options.time:g}"
+        out_of_time = model.max_time is not None and lacks_draws(model)
+        longer = f"--time {4 * model.max_time:g}" if out_of_time else f"--iterations {4 * model.n_iter}"
         note(f"Warning: The chains have not converged, see Convergence below. A longer fit may help: {longer}.")
     for each in said:
         if isinstance(each, DependentFeaturesWarning):
@@ -71,12 +91,20 @@ def _pass_on(said: list[Warning | str], options: argparse.Namespace, model: Regr
 
 def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Collect the parameters that options were given for; others have the defaults of the regressor."""
-    parameters = {"iterations": "n_iter", "chains": "n_chains"}
+    parameters = {"iterations": "n_iter", "chains": "n_chains", "time": "max_time"}
     given = {parameters.get(name, name): getattr(options, name) for name in names if getattr(options, name) is not None}
-    return {**given, "random_state": options.seed, "n_jobs": options.jobs}
+    return {**given, **_family(options), "random_state": options.seed, "n_jobs": options.jobs}
 
 
-def name_columns(model: Regressor, data: Data) -> None:
+def _family(options: argparse.Namespace) -> dict[str, Any]:
+    """Make the family of terms that options ask for, if any does."""
+    chosen = {option.name: getattr(options, option.name) for option in OPTIONS if getattr(options, option.name)}
+    if not chosen:
+        return {} if options.basis is None else {"basis": options.basis}
+    return {"basis": make_family(options.basis or DEFAULT_NAME, **chosen)}
+
+
+def name_columns(model: NetworkRegressor, data: Data) -> None:
     """Note the names of inputs and outputs, as a fit to data frames would."""
     notes = model.data_notes_
     model.feature_names_in_ = np.array(data.inputs, dtype=object)

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from saltus.cli.tables import Table
+    from saltus.estimators import NetworkRegressor
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 LINE_WIDTH = 78
+
+# How a model file begins, as every zip does.
+ZIP = b"PK\x03\x04"
 
 
 def add_command(
@@ -38,15 +42,15 @@ def add_output(parser: argparse.ArgumentParser, metavar: str, what: str) -> None
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a table is written."""
-    group = parser.add_argument_group("how the table is written, where that is not found out")
-    group.add_argument("--separator", metavar="CHARACTER", help="between columns: , ; | tab or space")
-    group.add_argument("--decimal", choices=[".", ","], metavar="CHARACTER", help="before decimals: . or ,")
+    group = parser.add_argument_group("format of the table; detected if not given")
+    group.add_argument("--separator", metavar="CHARACTER", help="character between columns: , ; | tab or space")
+    group.add_argument("--decimal", choices=[".", ","], metavar="CHARACTER", help="decimal point of numbers: . or ,")
     group.add_argument(
         "--missing",
         action="append",
         default=[],
         metavar="TEXT",
-        help="stands for a missing value, as an empty cell and NA do anyway; may be given several times",
+        help="text that stands for a missing value, besides an empty cell and NA; may be given several times",
     )
 
 
@@ -62,6 +66,20 @@ def read(options: argparse.Namespace, wanted: "Collection[str]", *, keep_rows: b
         missing=options.missing,
         keep_rows=keep_rows,
     )
+
+
+def load_model(path: Path) -> "NetworkRegressor":
+    """Load a model; of a file that is none, such as a table, say what was to be given."""
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(ZIP)) != ZIP:
+                raise ValueError(
+                    f"{path} is no model file, such as `saltus fit` writes. Where a table is given, too, the model "
+                    f"comes first."
+                )
+    from saltus.storage.files import load
+
+    return load(path)
 
 
 def positive(text: str) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE, note
-from saltus.cli.options import add_command, add_output, add_reading, probability, read
+from saltus.cli.options import add_command, add_output, add_reading, load_model, probability, read
 from saltus.cli.outputs import check_output, still_free
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ def add(commands: "Commands") -> None:
         example="saltus predict model.saltus new.csv --interval 0.9 -o predictions.csv",
     )
     parser.set_defaults(run=run)
-    parser.add_argument("model", type=Path, metavar="MODEL", help="what `saltus fit` wrote")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="model file that `saltus fit` wrote")
     parser.add_argument("data", type=Path, metavar="DATA", help="a CSV or Parquet file, with a header")
     add_output(parser, "CSV", "where the predictions go (default: standard output)")
     parser.add_argument(
         "--interval",
         type=probability,
         metavar="P",
-        help="add the ends of the interval that holds a new value with this probability; for models of --bayes",
+        help="add the ends of the interval that holds a new value with this probability; needs a model of fit --bayes",
     )
-    parser.add_argument("--keep", action="store_true", help="write the columns of DATA, too, before the predictions")
+    parser.add_argument("--keep", action="store_true", help="also write the columns of DATA, before the predictions")
     add_reading(parser)
 
 
@@ -45,7 +45,6 @@ def run(options: argparse.Namespace) -> int:
         if options.output.suffix.lower() == ".parquet":
             raise ValueError(f"Predictions are written as CSV, and {options.output} would be taken for Parquet.")
     from saltus.cli.matching import describe_inputs, match_inputs
-    from saltus.cli.models import load_model
     from saltus.cli.predictions import check_interval, predict_columns, write_csv
     from saltus.storage.atomic import replacing
 

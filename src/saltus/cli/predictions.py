@@ -7,18 +7,18 @@ import numpy as np
 
 from saltus._typing import Floats
 from saltus.cli.tables import Table
-from saltus.estimators import BayesianRegressor, Regressor
+from saltus.estimators import NetworkRegressor
 
 
-def check_interval(model: Regressor, coverage: float | None) -> None:
+def check_interval(model: NetworkRegressor, coverage: float | None) -> None:
     """Raise if intervals are asked of a model that has none."""
-    if coverage is not None and not isinstance(model, BayesianRegressor):
+    if coverage is not None and not model._gives_intervals:
         raise ValueError(
-            "--interval is for models that know how sure they are, and this one does not. Fit it with --bayes."
+            "--interval needs a model that was fitted with --bayes, and this one was not. Fit it again with --bayes."
         )
 
 
-def predict_columns(model: Regressor, X: Floats, coverage: float | None) -> dict[str, Floats]:
+def predict_columns(model: NetworkRegressor, X: Floats, coverage: float | None) -> dict[str, Floats]:
     """Predict each output, with the ends of its interval if a coverage is given; NaN in rows that are not complete."""
     complete = ~np.isnan(X).any(axis=1)
     parts: dict[str, Floats] = {}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE, note
-from saltus.cli.options import add_command, add_output, add_reading, read
+from saltus.cli.options import add_command, add_output, add_reading, load_model, read
 from saltus.cli.outputs import check_output, check_page, name_beside, still_free
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def add(commands: "Commands") -> None:
         example="saltus report model.saltus data.csv -o report.html",
     )
     parser.set_defaults(run=run)
-    parser.add_argument("model", type=Path, metavar="MODEL", help="what `saltus fit` wrote")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="model file that `saltus fit` wrote")
     parser.add_argument("data", type=Path, metavar="DATA", nargs="?", help="a CSV or Parquet file, with a header")
     add_output(parser, "PAGE", "where the page goes (default: the name of MODEL, ending in .html)")
-    parser.add_argument("--title", help="of the page")
+    parser.add_argument("--title", help="title of the page")
     add_reading(parser)
 
 
@@ -40,7 +40,6 @@ def run(options: argparse.Namespace) -> int:
     check_page(output)
     check_output(output, force=options.force, inputs=inputs)
     from saltus.cli.matching import match_rows
-    from saltus.cli.models import load_model
 
     model = load_model(options.model)
     rows: dict[str, Floats] = {}

@@ -3,15 +3,15 @@
 import numpy as np
 
 from saltus.cli.rows import Rows
-from saltus.estimators import BayesianRegressor, Regressor
-from saltus.inspection.document import Cell, Section, Table, count, one_line, percent
+from saltus.estimators import NetworkRegressor
+from saltus.inspection.document import Cell, Section, TextTable, count, one_line, percent
 from saltus.inspection.metrics import Score, check_rows, score_rows
 
 # With fewer held-out rows than this, their scores are said to be uncertain.
 FEW_ROWS = 20
 
 
-def describe_scores(model: Regressor, train: Rows, test: Rows) -> str:
+def describe_scores(model: NetworkRegressor, train: Rows, test: Rows) -> str:
     """Score the model on both sets of rows, if not empty; the second, or else the first, is put in words."""
     scores = {
         name: (rows, score_rows(model, *check_rows(model, rows.X, rows.y)))
@@ -24,29 +24,29 @@ def describe_scores(model: Regressor, train: Rows, test: Rows) -> str:
         for score in each
     ]
     columns = [("rows", ""), ("number", "d"), ("output", ""), ("R2", ".4f"), ("RMSE", ".4g"), ("in 90 % band", ".1f")]
-    if not isinstance(model, BayesianRegressor):
+    if not model._gives_intervals:
         columns, lines = columns[:-1], [line[:-1] for line in lines]
     caption = "R2: the share of the variance that is predicted. RMSE: the typical error, in the units of the output."
     name, (rows, each) = list(scores.items())[-1]
-    return Section("Scores", _in_words(name, rows, each), (Table(caption, columns, lines),)).to_text()
+    return Section("Scores", _in_words(name, rows, each), (TextTable(caption, columns, lines),)).to_text()
 
 
 def _in_words(name: str, rows: Rows, scores: list[Score]) -> tuple[str, ...]:
     spreads = np.std(rows.y.reshape(len(rows), -1), axis=0).tolist()
     said = [f"On the rows {name}:", *(_sentence(score, spread) for score, spread in zip(scores, spreads, strict=True))]
     if name == "held out" and len(rows) < FEW_ROWS:
-        said.append(f"{count(len(rows), 'row')} are too few to be sure of that.")
+        said.append(f"{count(len(rows), 'row')} are too few for a reliable score.")
     if name == "fitted":
-        said.append("Rows that were not fitted are predicted less well.")
+        said.append("Scores on training rows are too good: the model predicts other rows less well.")
     return tuple(said)
 
 
 def _sentence(score: Score, spread: float) -> str:
     output = one_line(score.output)
     if np.isnan(score.r_squared):
-        return f"{output} does not vary there."
+        return f"{output} has the same value in all of these rows."
     if score.r_squared <= 0:
-        return f"{output} is predicted no better than by its mean; these inputs may not tell it."
+        return f"{output} is predicted no better than by its mean; these inputs may not determine it."
     return (
         f"{percent(score.r_squared)} of the variance of {output} is predicted; the typical error is {score.rmse:.3g}, "
         f"where {output} itself varies by {spread:.3g}."

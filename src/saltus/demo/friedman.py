@@ -10,7 +10,7 @@ from saltus._typing import Floats
 from saltus.demo.picture import save_picture
 from saltus.estimators import AnnealedRegressor
 from saltus.inspection.curves import partial_dependence
-from saltus.inspection.document import Cell, Table, percent
+from saltus.inspection.document import Cell, TextTable, percent
 from saltus.plots import plot_dependence, require_matplotlib
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(picture: Path, *, n_iter: int | str, n_chains: int, seed: int, out: Text
     print(f"\nWhat each input does: {picture.resolve()}", file=out)
 
 
-def _input_table(model: AnnealedRegressor, rows: Floats) -> Table:
+def _input_table(model: AnnealedRegressor, rows: Floats) -> TextTable:
     """Say how relevant each input is, and how far the prediction goes along it. What acts linearly is off."""
     lines: list[tuple[Cell, ...]] = [
         (name, relevance or "off", float(np.ptp(partial_dependence(model, j, rows).mean)), TRUTH.get(j, "nothing"))
@@ -48,7 +48,7 @@ def _input_table(model: AnnealedRegressor, rows: Floats) -> Table:
             zip(model.data_notes_.input_names, model.relevance_.tolist(), strict=True)
         )
     ]
-    return Table("", [("input", ""), ("relevance", ".2f"), ("moves y by", ".2f"), ("in truth", "")], lines)
+    return TextTable("", [("input", ""), ("relevance", ".2f"), ("moves y by", ".2f"), ("in truth", "")], lines)
 
 
 def _draw(model: AnnealedRegressor, rows: Floats) -> "Figure":

@@ -11,21 +11,21 @@ from saltus._typing import Floats
 from saltus.datasets import make_robot_arm, robot_arm_position
 from saltus.demo.picture import save_picture
 from saltus.estimators import AnnealedRegressor
+from saltus.families import Radial
 from saltus.plots import plot_convergence, summed_mse
 
 N_TRAIN = 200
 N_TEST = 200
 COLUMNS = ("x1", "x2", "y1", "y2")
 
-# Criterion -> (basis functions, test error), as the paper prints them.
+# Criterion -> (terms, test error), as the paper prints them.
 PAPER = {"mdl": (12, 0.00512), "aic": (27, 0.00520)}
 
 # What the paper does, as options of AnnealedRegressor.
 PAPER_OPTIONS: dict[str, Any] = {
-    "basis": "cubic",
-    "metric": "standardized",
+    "basis": Radial("cubic", metric="standardized"),
     "criterion": "bic",
-    "center_cost": "paper",
+    "term_cost": "paper",
     "n_iter": 50_000,
     "combine": "best",
     "schedule": "geometric",
@@ -36,8 +36,7 @@ PAPER_OPTIONS: dict[str, Any] = {
 
 # What the companion papers do, as options of BayesianRegressor.
 PAPER_PRIORS: dict[str, Any] = {
-    "basis": "cubic",
-    "metric": "standardized",
+    "basis": Radial("cubic", metric="standardized"),
     "ridge": "plain",
     "ridge_shape": 2.0,
     "ridge_scale": 10.0,
@@ -112,7 +111,7 @@ def run(data: RobotArm, picture: Path, *, n_iter: int, n_chains: int, seed: int,
     models = {}
     for criterion in PAPER:
         model = AnnealedRegressor(
-            **{**PAPER_OPTIONS, "metric": "euclidean", "criterion": criterion, "n_iter": n_iter},
+            **{**PAPER_OPTIONS, "basis": Radial("cubic", metric="euclidean"), "criterion": criterion, "n_iter": n_iter},
             n_chains=n_chains,
             n_jobs=-1,
             random_state=seed,
@@ -131,7 +130,7 @@ def _print_table(models: dict[str, AnnealedRegressor], data: RobotArm, out: Text
         train_error = summed_mse(data.train[1], model.predict(data.train[0]))
         test_error = summed_mse(data.test[1], model.predict(data.test[0]))
         print(
-            f"{label:14}{model.n_bases_:4d}{model.log_posterior_:15.2f}{train_error:13.5f}{test_error:12.5f}",
+            f"{label:14}{model.n_terms_:4d}{model.log_posterior_:15.2f}{train_error:13.5f}{test_error:12.5f}",
             file=out,
         )
         paper_k, paper_error = PAPER[label.lower()]

@@ -47,7 +47,7 @@ def run(picture: Path, *, n_iter: int, n_chains: int, seed: int, out: TextIO) ->
     print(f"90 % intervals hold {percent(float(inside))} of {N_NEW} new rows.", file=out)
     print(f"In the middle of the gap they are {widths[0] / widths[1]:.1f} times as wide as at x = -1.", file=out)
     save_picture(_draw(model, X, y), picture)
-    print(f"\nThe curve, its band and the number of centres: {picture.resolve()}", file=out)
+    print(f"\nThe curve, its band and the number of terms: {picture.resolve()}", file=out)
 
 
 def _draw(model: BayesianRegressor, X: Floats, y: Floats) -> "Figure":

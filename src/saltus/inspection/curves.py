@@ -1,13 +1,12 @@
-"""Predictions as curves with bands: of new y, and of the partial dependence on an input."""
+"""The partial dependence of the prediction on an input, as a curve with a band."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from saltus._typing import Floats
-from saltus.engine.results.predictive import Mixture
-from saltus.estimators import BayesianRegressor, Regressor
+from saltus.engine.results.predictive import Mixture, Predictive
+from saltus.estimators import NetworkRegressor
 
 N_POINTS = 40
 # Partial dependence averages over no more rows and draws than these, evenly spaced: it is for the eye.
@@ -25,33 +24,8 @@ class Curve:
     high: Floats | None = None
 
 
-def predict_mean(model: Regressor, inputs: Floats) -> Floats:
-    """Predict the mean (N, c) of y at checked inputs (N, d)."""
-    if isinstance(model, BayesianRegressor):
-        return np.concatenate([mixture.moments()[0] for _, mixture in model._predictive.mixtures(inputs)])
-    networks = zip(model.weights_, model.networks_, strict=True)
-    return np.sum([weight * network.predict(inputs) for weight, network in networks], axis=0)
-
-
-def predict_new(model: Regressor, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
-    """Predict y at checked inputs (N, d): the mean, and the ends of the interval that holds a new y; each (N, c).
-
-    Where the model is a network, the interval is that of its noise alone.
-    """
-    if isinstance(model, BayesianRegressor):
-        parts = [
-            (mixture.moments()[0], mixture.quantile(0.5 - 0.5 * coverage), mixture.quantile(0.5 + 0.5 * coverage))
-            for _, mixture in model._predictive.mixtures(inputs)
-        ]
-        mean, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return mean, low, high
-    mean = predict_mean(model, inputs)
-    reach = float(ndtri(0.5 + 0.5 * coverage)) * np.sqrt(np.atleast_1d(model.noise_variance_))
-    return mean, mean - reach, mean + reach
-
-
 def partial_dependence(
-    model: Regressor, feature: int, rows: Floats | None = None, *, output: int = 0, coverage: float = 0.9
+    model: NetworkRegressor, feature: int, rows: Floats | None = None, *, output: int = 0, coverage: float = 0.9
 ) -> Curve:
     """Average the prediction over rows (N, d) while one input goes through its range; or at the mean of the others.
 
@@ -62,25 +36,31 @@ def partial_dependence(
     rows = inputs.mean[None, :] if rows is None else rows[spread_out(len(rows), MOST_ROWS)]
     stacked = np.repeat(rows[None], N_POINTS, axis=0)  # (n, N, d)
     stacked[:, :, feature] = grid[:, None]
-    stacked = stacked.reshape(-1, rows.shape[1])
-    if isinstance(model, BayesianRegressor):
-        mixture = _average_mixture(model, stacked, output)
-        low, high = (mixture.quantile(p)[:, 0] for p in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage))
-        return Curve(grid, mixture.mean.mean(axis=0)[:, 0], low, high)
-    return Curve(grid, predict_mean(model, stacked)[:, output].reshape(N_POINTS, -1).mean(axis=1))
+    return model._average(grid, stacked.reshape(-1, rows.shape[1]), output, coverage)
 
 
-def _average_mixture(model: BayesianRegressor, stacked: Floats, output: int) -> Mixture:
-    """Find the posterior of averages of the function over N_POINTS groups of rows, stacked one after the other.
+def average_networks(model: NetworkRegressor, grid: Floats, stacked: Floats, output: int) -> Curve:
+    """Average predictions over groups of rows, stacked one after the other, one group for each point of the grid."""
+    return Curve(grid, model._predict_mean(stacked)[:, output].reshape(len(grid), -1).mean(axis=1))
+
+
+def average_posterior(predictive: Predictive, grid: Floats, stacked: Floats, output: int, coverage: float) -> Curve:
+    """Find the mean and the interval of such averages, without noise."""
+    mixture = _average_mixture(predictive, stacked, output, len(grid))
+    low, high = (mixture.quantile(p)[:, 0] for p in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage))
+    return Curve(grid, mixture.mean.mean(axis=0)[:, 0], low, high)
+
+
+def _average_mixture(predictive: Predictive, stacked: Floats, output: int, n_groups: int) -> Mixture:
+    """Find the posterior of averages of the function over groups of rows, stacked one after the other.
 
     The function is linear in its coefficients, so its average is too: averaged columns take the place of columns.
     """
-    predictive = model._predictive
     draws = [predictive.draws[j] for j in spread_out(len(predictive.draws), MOST_DRAWS)]
-    mean, scale_squared = np.empty((2, len(draws), N_POINTS, 1))
+    mean, scale_squared = np.empty((2, len(draws), n_groups, 1))
     for j, draw in enumerate(draws):
         columns = predictive.features.columns(stacked, draw)
-        averaged = columns.reshape(N_POINTS, -1, columns.shape[1]).mean(axis=1)
+        averaged = columns.reshape(n_groups, -1, columns.shape[1]).mean(axis=1)
         mean[j, :, 0] = averaged @ draw.mean[:, output]
         half = averaged @ draw.K[output]
         scale_squared[j, :, 0] = draw.S[output] / predictive.degrees * np.einsum("nm,nm->n", half, half)

@@ -6,43 +6,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltus._typing import Floats
-from saltus.engine.problem.design import Box, OutputScale
+from saltus.engine.problem.scaling import OutputScale
 from saltus.engine.results.draws import Draws
+from saltus.engine.results.predictive import Features
 
 if TYPE_CHECKING:
     import xarray
 
 
-def pad_centers(draws: Draws, box: Box, n_most: int) -> Floats:
-    """Spread flat centres out to (n, n_most, d), in the user's units, NaN where a draw has fewer."""
-    padded = np.full((len(draws), n_most, len(box.width)), np.nan)
-    padded[np.arange(n_most) < draws.n_bases[:, None]] = box.from_unit(draws.centers_unit)
-    return padded
-
-
 def make_datatree(
     chains: Sequence[Draws],
-    box: Box,
+    features: Features,
     outputs: OutputScale,
     feature_names: Sequence[str],
     attributes: dict[str, str],
-    *,
-    learns_metric: bool,
 ) -> "xarray.DataTree":
-    """Build the groups `posterior` and `sample_stats`."""
+    """Build the groups `posterior` and `sample_stats`. What terms are made of, the family names."""
     try:
         import xarray
     except ImportError as error:
         raise ImportError("to_datatree needs xarray. Install it with: pip install 'saltus[xarray]'.") from error
-    n_most = max(int(draws.n_bases.max()) for draws in chains)
-    exists = np.array([np.arange(n_most) < draws.n_bases[:, None] for draws in chains])
-    widths = np.full(exists.shape, np.nan)
-    widths[exists] = 1.0 / np.concatenate([draws.sharpness for draws in chains])
-    centers = np.array([pad_centers(draws, box, n_most) for draws in chains])
+    n_most = max(int(draws.n_terms.max()) for draws in chains)
+    exists = np.array([np.arange(n_most) < draws.n_terms[:, None] for draws in chains])
     coordinates = {
         "chain": np.arange(len(chains)),
         "draw": np.arange(len(chains[0])),
-        "center": np.arange(n_most),
+        "term": np.arange(n_most),
         "feature": list(feature_names),
         "output": np.arange(len(outputs.scale)),
     }
@@ -53,21 +42,23 @@ def make_datatree(
 
     posterior = xarray.Dataset(
         {
-            "k": (("chain", "draw"), np.array([draws.n_bases for draws in chains])),
+            "k": (("chain", "draw"), np.array([draws.n_terms for draws in chains])),
             "sigma_squared": of_output("sigma_squared", outputs.scale**2),
             "delta_squared": of_output("delta_squared", np.ones(1)),
             "rate": (("chain", "draw"), np.array([draws.rate for draws in chains])),
-            "centers": (("chain", "draw", "center", "feature"), centers),
-            "center_exists": (("chain", "draw", "center"), exists),
-            "widths": (("chain", "draw", "center"), widths),
+            "term_exists": (("chain", "draw", "term"), exists),
         },
         coords=coordinates,
         attrs=attributes,
     )
-    if learns_metric:
-        relevance = np.zeros((*centers.shape[:2], len(box.width)))
-        relevance[:, :, box.varies] = [draws.relevance for draws in chains]
-        posterior["relevance"] = (("chain", "draw", "feature"), relevance)
+    parameters = np.concatenate([draws.parameters for draws in chains])
+    shared = np.array([draws.shared for draws in chains])
+    for name, (axes, values) in features.family.inspection.variables(features.box, parameters, shared).items():
+        if axes[0] == "term":  # spread out, NaN where a draw has fewer terms than the most
+            padded = np.full((*exists.shape, *values.shape[1:]), np.nan)
+            padded[exists] = values
+            values = padded
+        posterior[name] = (("chain", "draw", *axes), values)
     log_posterior = np.array([draws.log_posterior for draws in chains])
     statistics = xarray.Dataset(
         {"lp": (("chain", "draw"), log_posterior)},

@@ -1,7 +1,7 @@
 """Convergence of posterior chains, in figures and in words.
 
 R-hat is rank-normalised and split, ESS is for the bulk and the tails (Vehtari et al. 2021), as computed by arviz-stats,
-on scalars that do not depend on how centres are numbered.
+on scalars that do not depend on how terms are numbered.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._typing import Floats
+from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import MoveCount
+from saltus.engine.results.draws import Draws
+from saltus.engine.results.predictive import Features
+from saltus.families.registry import MAY_NEVER_BE_ACCEPTED
 from saltus.inspection.document import count
 
 # What the literature asks of every quantity, and is said in the status.
@@ -21,6 +25,8 @@ SMALLEST_ESS_A_CHAIN = 100
 PREDICTED = ("f at", "sigma^2")
 LARGEST_RHAT_OF_PREDICTIONS = 1.1
 SMALLEST_ESS_OF_PREDICTIONS = 50
+# Convergence is judged, among other things, by the function at so many fixed points.
+N_POINTS = 3
 FEWEST_DRAWS = 4  # what split R-hat needs of a chain
 
 
@@ -37,6 +43,22 @@ class Diagnostic:
     def ess(self) -> float:
         """The smaller of the two."""
         return min(self.ess_bulk, self.ess_tail)
+
+
+def collect_scalars(chains: Sequence[Draws], design: Design, features: Features) -> dict[str, Floats]:
+    """Collect scalars that do not depend on how terms are numbered, each (n_chains, n_draws)."""
+    scalars = {
+        "k": np.array([draws.n_terms for draws in chains], dtype=np.float64),
+        "log posterior": np.array([draws.log_posterior for draws in chains]),
+    }
+    points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
+    values = np.array([[features.columns(points, draw) @ draw.mean for draw in draws] for draws in chains])
+    for i in range(design.Y.shape[1]):
+        of = f" of output {i}" if design.Y.shape[1] > 1 else ""
+        scalars[f"sigma^2{of}"] = np.array([draws.sigma_squared[:, i] for draws in chains])
+        for p in range(N_POINTS):
+            scalars[f"f at point {p}{of}"] = values[:, :, p, i]
+    return scalars
 
 
 def diagnose(scalars: Mapping[str, Floats]) -> tuple[Diagnostic, ...]:
@@ -69,12 +91,19 @@ class Verdict:
 
 
 def judge(
-    diagnostics: Sequence[Diagnostic], moves: Sequence[Mapping[str, MoveCount]], *, n_draws: int, k_max: int
+    diagnostics: Sequence[Diagnostic],
+    moves: Sequence[Mapping[str, MoveCount]],
+    *,
+    n_draws: int,
+    k_max: int,
+    out_of_time: bool = False,
 ) -> Verdict:
-    """Say in words what is wrong with the chains, and what to do about it."""
+    """Say in words what is wrong with the chains, and what to do about it; where time ran out, that is max_time."""
     n_chains = len(moves)
+    longer = "max_time" if out_of_time else "n_iter, and n_warmup with it"
     if n_draws < FEWEST_DRAWS:
-        too_few = f"{count(n_draws, 'draw')} a chain are too few to judge convergence by. Raise n_draws."
+        remedy = "max_time" if out_of_time else "n_draws"
+        too_few = f"{count(n_draws, 'draw')} a chain are too few to judge convergence by. Raise {remedy}."
         return Verdict(too_few, (too_few,))
     predicted = [d for d in diagnostics if d.name.startswith(PREDICTED)]
     slow = [
@@ -85,16 +114,17 @@ def judge(
         *_disagreement(predicted, LARGEST_RHAT_OF_PREDICTIONS),
         *_shortage(predicted, SMALLEST_ESS_OF_PREDICTIONS, f"{SMALLEST_ESS_OF_PREDICTIONS} in all"),
     ]
-    stuck = _what_is_stuck(diagnostics, moves) if k_max > 0 else []
+    stuck = _what_is_stuck(diagnostics, moves, "max_time" if out_of_time else "n_iter") if k_max > 0 else []
     if grave:
-        slow.append("Raise n_iter, and n_warmup with it.")
+        slow.append(f"Raise {longer}.")
     elif slow:
         slow = [
             *_monte_carlo_error(predicted),
             *slow,
-            "If k or the log posterior themselves are of interest, raise n_iter, and n_warmup and n_draws with it.",
+            f"If k or the log posterior themselves are of interest, raise "
+            f"{'max_time' if out_of_time else 'n_iter, and n_warmup and n_draws with it'}.",
         ]
-    warnings = [f"{said} Predictions suffer from this: raise n_iter, and n_warmup with it." for said in grave]
+    warnings = [f"{said} Predictions suffer from this: raise {longer}." for said in grave]
     return Verdict(" ".join([*slow, *stuck]) or f"{count(n_chains, 'chain')} agree.", (*warnings, *stuck))
 
 
@@ -127,17 +157,18 @@ def _monte_carlo_error(predicted: Sequence[Diagnostic]) -> list[str]:
     ]
 
 
-def _what_is_stuck(diagnostics: Sequence[Diagnostic], moves: Sequence[Mapping[str, MoveCount]]) -> list[str]:
+def _what_is_stuck(
+    diagnostics: Sequence[Diagnostic], moves: Sequence[Mapping[str, MoveCount]], longer: str
+) -> list[str]:
     said = []
     if any(d.name == "k" and np.isnan(d.rhat) for d in diagnostics):
-        said.append("k never changed. Raise n_iter, or look whether one size is all that the data and k_max allow.")
-    # No input is ever switched where all of them are needed.
-    names = dict.fromkeys(name for chain in moves for name in chain if name != "switch")
+        said.append(f"k never changed. Raise {longer}, or look whether one size is all that the data and k_max allow.")
+    names = dict.fromkeys(name for chain in moves for name in chain if name not in MAY_NEVER_BE_ACCEPTED)
     # A chain that has never chosen a move does not name it.
     never = [name for name in names if not any(chain[name].accepted for chain in moves if name in chain)]
     if never:
         said.append(
-            f"No {', '.join(never)} was ever accepted. Raise n_iter, or change split_scale or walk_scale so that "
+            f"No {', '.join(never)} was ever accepted. Raise {longer}, or change split_scale or walk_scale so that "
             f"proposals fit the data."
         )
     return said

@@ -60,12 +60,23 @@ def join_sizes(sizes: Iterable[int]) -> str:
 
 
 def count(n: int, thing: str) -> str:
-    """Write "1 centre", "2 centres"."""
+    """Write "1 term", "2 terms"."""
     return f"{n} {thing}{'s' * (n != 1)}"
 
 
+def paragraphs(sentences: Iterable[str]) -> str:
+    """Write each sentence on a line of its own, the first flush left, and wrap what is too long."""
+    first, *others = sentences
+    lines = [textwrap.fill(first, LINE_WIDTH)]
+    lines += [
+        textwrap.fill(sentence, LINE_WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+        for sentence in others
+    ]
+    return "\n".join(lines)
+
+
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of cells under a header.
 
     Each column has a name and a format: that of its numbers, or "" for words. Numbers are flush right.
@@ -99,10 +110,13 @@ class Table:
 
     def to_html(self) -> str:
         """Write it as a table that scrolls by itself where it is too wide."""
-        kinds = [' class="number"' if spec else "" for spec in self._formats]
-        head = [f'<th scope="col"{kind}>{to_html(name)}</th>' for kind, name in zip(kinds, self._names, strict=True)]
+        classes = [' class="number"' if spec else "" for spec in self._formats]
+        head = [
+            f'<th scope="col"{style}>{to_html(name)}</th>' for style, name in zip(classes, self._names, strict=True)
+        ]
         body = [
-            [f"<td{kind}>{to_html(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)] for row in self._cells
+            [f"<td{style}>{to_html(cell)}</td>" for style, cell in zip(classes, row, strict=True)]
+            for row in self._cells
         ]
         rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in body)
         caption = to_html(self.caption)
@@ -119,7 +133,7 @@ class Section:
 
     title: str
     sentences: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TextTable, ...] = ()
 
     def to_text(self) -> str:
         """Write it with its body indented."""

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from saltus._typing import Floats, Ints
-from saltus.engine.problem.criteria import criterion_value, resolution
-from saltus.engine.results.network import Network
-from saltus.estimators import AnnealedRegressor, BayesianRegressor, Regressor
+from saltus.engine.problem.criteria import criterion_value
+from saltus.estimators import AnnealedRegressor, BayesianRegressor, NetworkRegressor
 from saltus.estimators.base import DEFAULT_K_MAX
+from saltus.families.words import InputUse
 from saltus.inspection.document import join_names
 
 # Sizes whose criterion is within this of the best are said to be nearly as good, or within what is as good as the same.
@@ -26,11 +26,11 @@ CRITERION_LABELS = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "mdl": "MDL", "h
 
 
 def criterion_by_size(model: AnnealedRegressor) -> dict[int, float]:
-    """Find the best value of the criterion that any chain saw with each number of centres."""
+    """Find the best value of the criterion that any chain saw with each number of terms."""
     notes = model.data_notes_
     best: dict[int, float] = {}
     for chain in model.result_.chains:
-        for k, log_posterior in chain.best_by_n_bases.items():
+        for k, log_posterior in chain.best_by_n_terms.items():
             value = criterion_value(log_posterior, notes.total_weight, len(notes.output_names))
             best[k] = min(value, best.get(k, np.inf))
     return dict(sorted(best.items()))
@@ -38,7 +38,7 @@ def criterion_by_size(model: AnnealedRegressor) -> dict[int, float]:
 
 def nearly_as_good(model: AnnealedRegressor) -> float:
     """Say how far behind the best criterion one is that is nearly as good: 2 units, or more with many rows."""
-    return max(NEARLY_AS_GOOD, resolution(model.data_notes_.total_weight))
+    return max(NEARLY_AS_GOOD, model._policy.resolution(model.data_notes_.total_weight))
 
 
 def sizes_nearly_as_good(by_size: dict[int, float], behind: float) -> list[int]:
@@ -47,8 +47,8 @@ def sizes_nearly_as_good(by_size: dict[int, float], behind: float) -> list[int]:
     return [k for k, value in by_size.items() if value <= limit]
 
 
-def largest_size(model: Regressor) -> int:
-    """Find the most centres that the options allow; the data may allow fewer."""
+def largest_size(model: NetworkRegressor) -> int:
+    """Find the most terms that the options allow; the data may allow fewer."""
     return DEFAULT_K_MAX if model.k_max is None else int(model.k_max)
 
 
@@ -56,10 +56,10 @@ def criterion_label(model: AnnealedRegressor) -> str:
     """Name the criterion as it is written in prose."""
     if isinstance(model.criterion, str):
         return CRITERION_LABELS[model.criterion]
-    return f"{float(model.criterion):.4g} for each centre"
+    return f"{float(model.criterion):.4g} for each term"
 
 
-def share_explained(model: Regressor) -> Floats:
+def share_explained(model: NetworkRegressor) -> Floats:
     """Find the share (c,) of the variance of each output that is not noise; NaN for one that does not vary."""
     variance = model.data_notes_.outputs.std**2
     explained: Floats = np.full(variance.shape, np.nan)
@@ -92,41 +92,21 @@ def linear_effect(model: AnnealedRegressor) -> Floats:
     return effects[np.abs(effects).argmax(axis=0), np.arange(effects.shape[1])]
 
 
-def relevance_in_use(model: AnnealedRegressor) -> Floats | None:
-    """Take the relevance of each input, 0 where there are no basis functions to use it; None under a fixed metric."""
-    if model.n_bases_ == 0:
-        return np.zeros(model.n_features_in_)
-    return model.relevance_ if model._learns_metric else None
+def input_use(model: NetworkRegressor) -> InputUse:
+    """Say how the terms of the model use each input; where there never is a term, none is used."""
+    use = model._input_use
+    if model._largest_network > 0:
+        return use
+    nothing = np.zeros(model.n_features_in_)
+    return use._replace(probability=nothing, amount=None if use.amount is None else nothing)
 
 
-def inclusion_in_use(model: BayesianRegressor) -> Floats | None:
-    """Take the inclusion probability of each input, 0 where there never is a centre; None under a fixed metric."""
-    if max(model.posterior_k_) == 0:
-        return np.zeros(model.n_features_in_)
-    return model.inclusion_ if model._learns_metric else None
-
-
-def single_network(model: Regressor) -> Network:
-    """Take the one network that describes the model: the best, or the one of the draw with the highest density."""
-    if isinstance(model, BayesianRegressor):
-        return model.map_estimate_
-    return model.result_.chains[model.result_.best_chain].best.network
-
-
-def ended_early(model: Regressor) -> bool:
-    """Say whether Ctrl-C or a callback ended the fit before its time."""
-    if isinstance(model, BayesianRegressor):
-        wanted = min(model.n_draws, model.n_iter)
-        return len(model.chains_) < model.n_chains or len(model.chains_[0].draws) < wanted
-    return model.result_.ended_early != ""
-
-
-def reach(model: Regressor) -> Floats:
+def reach(model: NetworkRegressor) -> Floats:
     """Find how far the output goes along the range of each input (d,), in its standard deviations.
 
     The mean over places of the others, since inputs may act together; of several outputs, the farthest.
     """
-    inputs, network = model.data_notes_.inputs, single_network(model)
+    inputs, network = model.data_notes_.inputs, model._single_network
     drawn = np.random.default_rng(0).normal(inputs.mean, inputs.std, (PLACES, len(inputs.names)))
     places = np.clip(drawn, inputs.min, inputs.max)
     found = []
@@ -138,23 +118,27 @@ def reach(model: Regressor) -> Floats:
     return np.array(found)
 
 
-def rank_by_effect(model: Regressor) -> Ints:
+def rank_by_effect(model: NetworkRegressor) -> Ints:
     """Order the inputs (d,) by how far the output goes along their range, the farthest first."""
     return np.argsort(-reach(model), kind="stable")
 
 
-def rank_by_relevance(model: Regressor) -> Ints:
-    """Order the inputs that the basis functions use by their relevance there, and by their effect where that ties."""
+def rank_by_strength(model: NetworkRegressor) -> Ints:
+    """Order the inputs that the terms use by how strongly they do, and by their effect where that ties."""
     by_effect = rank_by_effect(model)
-    relevance = np.sqrt(np.diag(single_network(model).metric)) * model.data_notes_.inputs.std
-    order = by_effect[np.argsort(-relevance[by_effect].round(6), kind="stable")]
-    return order[relevance[order] > 0]
+    network = model._single_network
+    strength = (
+        network.family.inspection.strength(network.box, network.parameters, network.shared)
+        * model.data_notes_.inputs.std
+    )
+    order = by_effect[np.argsort(-strength[by_effect].round(6), kind="stable")]
+    return order[strength[order] > 0]
 
 
-def find_column(names: Sequence[str], wanted: int | str, kind: str) -> int:
+def find_column(names: Sequence[str], wanted: int | str, noun: str) -> int:
     """Turn the name or number of an input or output into its number."""
     if isinstance(wanted, str) and wanted in names:
         return names.index(wanted)
     if not isinstance(wanted, str) and 0 <= wanted < len(names):
         return int(wanted)
-    raise ValueError(f"There is no {kind} {wanted!r}: the {kind}s are 0 to {len(names) - 1}: {join_names(names)}.")
+    raise ValueError(f"There is no {noun} {wanted!r}: the {noun}s are 0 to {len(names) - 1}: {join_names(names)}.")

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from saltus._typing import Floats
-from saltus.estimators import BayesianRegressor, Regressor
-from saltus.estimators.base import check_inputs
-from saltus.inspection.curves import predict_mean, predict_new, spread_out
+from saltus.estimators import NetworkRegressor
+from saltus.estimators.checks import check_inputs
+from saltus.inspection.curves import spread_out
 from saltus.inspection.document import count
 
 # Intervals are slow to find: so many rows, evenly spaced, are enough to count those inside.
@@ -27,7 +27,7 @@ class Score:
     inside: float  # the share of rows inside their interval; NaN for a model that has none
 
 
-def check_rows(model: Regressor, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+def check_rows(model: NetworkRegressor, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     """Check rows of inputs (N, d) and outputs (N, c) that a model is to be compared with."""
     inputs = check_inputs(model, X)
     observed: Floats = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -39,16 +39,16 @@ def check_rows(model: Regressor, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Fl
     return inputs, observed
 
 
-def score_rows(model: Regressor, inputs: Floats, observed: Floats, coverage: float = 0.9) -> list[Score]:
+def score_rows(model: NetworkRegressor, inputs: Floats, observed: Floats, coverage: float = 0.9) -> list[Score]:
     """Score the predictions of each output at checked rows."""
-    residuals = observed - predict_mean(model, inputs)
+    residuals = observed - model._predict_mean(inputs)
     variance = observed.var(axis=0)
     mse = (residuals**2).mean(axis=0)
     ratio = np.divide(mse, variance, out=np.full(mse.shape, np.nan), where=variance > 0)
     inside = np.full(mse.shape, np.nan)
-    if isinstance(model, BayesianRegressor):
+    if model._gives_intervals:
         part = spread_out(len(inputs), MOST_INTERVALS)
-        _, low, high = predict_new(model, inputs[part], coverage)
+        _, low, high = model._predict_band(inputs[part], coverage)
         inside = ((low <= observed[part]) & (observed[part] <= high)).mean(axis=0)
     columns = zip(1.0 - ratio, np.sqrt(mse), np.abs(residuals).mean(axis=0), inside, strict=True)
     return [

@@ -5,22 +5,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from saltus._typing import Bools, Ints
-from saltus.engine.problem.criteria import count_near, criterion_value, resolution
-from saltus.estimators import AnnealedRegressor, BayesianRegressor, Regressor
-from saltus.inspection.document import Cell, Section, Table, count, join_names, join_sizes, one_line, percent, to_html
+from saltus._typing import Ints
+from saltus.engine.problem.criteria import count_near, criterion_value
+from saltus.estimators import AnnealedRegressor, BayesianRegressor, NetworkRegressor
+from saltus.inspection.document import (
+    Cell,
+    Section,
+    TextTable,
+    count,
+    join_names,
+    join_sizes,
+    one_line,
+    percent,
+    to_html,
+)
 from saltus.inspection.findings import (
     SIZES_BESIDE_BEST,
     criterion_by_size,
     criterion_label,
-    inclusion_in_use,
+    input_use,
     interval_of_noise,
     interval_of_size,
     largest_size,
     linear_effect,
     nearly_as_good,
     reach,
-    relevance_in_use,
     share_explained,
     sizes_nearly_as_good,
 )
@@ -32,7 +41,10 @@ RARE = 0.01
 # Above the one an input surely matters, below the other it surely does not.
 SURELY, HARDLY = 0.95, 0.05
 
-MOVES = "Moves output by: how far it goes along the range of the input, in its standard deviations."
+EFFECT = (
+    "Effect: how much the prediction changes when the input goes from its lowest to its highest value, in standard "
+    "deviations of the output."
+)
 
 
 @dataclass(frozen=True)
@@ -52,16 +64,28 @@ class Summary:
         return f"<div><h2>{to_html(self.title)}</h2>\n{sections}</div>"
 
 
-def summarize(model: Regressor) -> Summary:
-    """Summarise a fitted model."""
-    if isinstance(model, BayesianRegressor):
-        sections = (_posterior_of_size(model), _included_inputs(model), _noise(model), _diagnostics(model))
-    else:
-        sections = (_size(model), _inputs(model), _noise(model), _convergence(model))
-    return Summary(_title(model), sections)
+def summarize_search(model: AnnealedRegressor) -> Summary:
+    """Summarise a model that a search found."""
+    said = "The noise is estimated from the residuals of the best network on the training rows."
+    sections = (_size(model), _inputs(model), _noise(model, said, {}), _convergence(model))
+    return Summary(_title(model, count(model.n_terms_, "term")), sections)
 
 
-def _title(model: Regressor) -> str:
+def summarize_posterior(model: BayesianRegressor) -> Summary:
+    """Summarise a model that averages over a posterior."""
+    said = (
+        "The noise is the root of the posterior mean of the noise variance; with probability 90 % it is between the "
+        "values of the columns 'from' and 'to'."
+    )
+    low, high = interval_of_noise(model)
+    noise = _noise(model, said, {"from": low.tolist(), "to": high.tolist()})
+    sections = (_posterior_of_size(model), _included_inputs(model), noise, _diagnostics(model))
+    fewest, most = interval_of_size(model.posterior_k_)
+    size = count(fewest, "term") if fewest == most else f"{fewest} to {most} terms"
+    return Summary(_title(model, size), sections)
+
+
+def _title(model: NetworkRegressor, size: str) -> str:
     notes = model.data_notes_
     explained = share_explained(model)
     ending = ""
@@ -69,34 +93,27 @@ def _title(model: Regressor) -> str:
         of = one_line(notes.output_names[0]) if len(explained) == 1 else f"each of {len(explained)} outputs"
         at_least = "at least " * (len(explained) > 1)
         ending = f", {at_least}{percent(explained.min())} of the variance of {of} explained"
-    return f"{type(model).__name__}: {_size_in_words(model)} for {count(notes.n_rows, 'row')}{ending}"
-
-
-def _size_in_words(model: Regressor) -> str:
-    if isinstance(model, BayesianRegressor):
-        low, high = interval_of_size(model.posterior_k_)
-        return count(low, "centre") if low == high else f"{low} to {high} centres"
-    return count(model.n_bases_, "centre")
+    return f"{type(model).__name__}: {size} for {count(notes.n_rows, 'row')}{ending}"
 
 
 def _size(model: AnnealedRegressor) -> Section:
     by_size = criterion_by_size(model)
-    best, k_best, behind = min(by_size.values()), model.n_bases_, nearly_as_good(model)
+    best, k_best, behind = min(by_size.values()), model.n_terms_, nearly_as_good(model)
     others = [k for k in sizes_nearly_as_good(by_size, behind) if k != k_best]
     nearly = join_sizes([*others, k_best])
     said = [
-        f"{count(k_best, 'centre')}; "
+        f"{count(k_best, 'term')}; "
         + (f"{nearly} are" if others else "no other number that was tried is")
         + f" within {behind:.3g} units of the criterion ({criterion_label(model)})."
     ]
     if k_best == 0:
         said.append("The model is linear.")
     if k_best > 0 and k_best == largest_size(model):
-        said.append("No more were allowed: a larger k_max may find a better model.")
+        said.append("k_max allows no more terms; a larger k_max may find a better model.")
     if len(model.networks_) > 1:
         said.append(
             f"Predictions average {len(model.networks_)} networks, of which the best has weight "
-            f"{model.weights_.max():.2f}; what follows describes that one."
+            f"{model.weights_.max():.2f}; this summary describes the best network."
         )
     rows = tuple(
         (k, value, value - best)
@@ -104,121 +121,129 @@ def _size(model: AnnealedRegressor) -> Section:
         if abs(k - k_best) <= SIZES_BESIDE_BEST or value - best <= behind
     )
     caption = (
-        "The best criterion seen with each number of centres, in units of log likelihood; less is better. "
-        "The search dwells on the best: others may do a little better than they show."
+        "The best value of the criterion found with each number of terms, in units of log likelihood; smaller is "
+        "better. The search spends most of its time near the best number, so other numbers of terms may allow "
+        "slightly better values than this table has."
     )
-    columns = [("centres", "d"), ("criterion", ".2f"), ("behind", ".2f")]
-    return Section("Size", tuple(said), (Table(caption, columns, rows),))
+    columns = [("terms", "d"), ("criterion", ".2f"), ("behind", ".2f")]
+    return Section("Size", tuple(said), (TextTable(caption, columns, rows),))
 
 
 def _inputs(model: AnnealedRegressor) -> Section:
-    names, effect, relevance = model.data_notes_.input_names, linear_effect(model), relevance_in_use(model)
+    names, effect, use = model.data_notes_.input_names, linear_effect(model), input_use(model)
     moves = reach(model)
     order = np.argsort(-moves, kind="stable")
-    columns: dict[str, Sequence[Cell]] = {"moves output by": moves.tolist(), "linear effect": effect.tolist()}
+    columns: dict[str, Sequence[Cell]] = {"effect": moves.tolist(), "linear effect": effect.tolist()}
     caption = (
-        f"{MOVES} Linear effect: standard deviations of the output for one of the input, by the linear term alone, to "
-        f"which basis functions add."
+        f"{EFFECT} Linear effect: how much the linear term alone changes when the input grows by one of its standard "
+        f"deviations, in standard deviations of the output; the other terms add to it."
     )
-    if relevance is None:
-        return Section("Inputs", (_fixed_metric(model),), (_input_table(names, order, columns, caption),))
-    caption += " Relevance: one over the length scale, at width 1, in standard deviations of the input."
-    columns["relevance"] = [value or "off" for value in relevance.tolist()]
+    if use.probability is None:
+        return Section("Inputs", (use.why_all,), (_input_table(names, order, columns, caption),))
+    if use.amount is not None:
+        caption += f" {use.meaning}"
+        columns[use.name] = [value or "off" for value in use.amount.tolist()]
     table = _input_table(names, order, columns, caption)
-    groups = {
-        "In the basis functions": relevance > 0,
-        "Exactly off there, and at most linear": (relevance == 0) & (effect != 0),
-        "Not used at all": (relevance == 0) & (effect == 0),
-    }
-    return Section("Inputs", _name_groups(names, order, groups), (table,))
+    used = use.probability > 0
+    said = (
+        *_say(names, order[used[order]], "{} appears in the terms.", "{} appear in the terms."),
+        *_say(
+            names,
+            np.flatnonzero(~used & (effect != 0)),
+            "{} appears in no term but the linear one; its effect is linear or none.",
+            "{} appear in no term but the linear one; their effect is linear or none.",
+        ),
+        *_say(names, np.flatnonzero(~used & (effect == 0)), "The model does not use {}.", "The model does not use {}."),
+    )
+    return Section("Inputs", said, (table,))
 
 
 def _included_inputs(model: BayesianRegressor) -> Section:
-    names, inclusion = model.data_notes_.input_names, inclusion_in_use(model)
-    if inclusion is None:
-        return Section("Inputs", (_fixed_metric(model),))
-    relevance, moves = model.relevance_ if inclusion.any() else inclusion, reach(model)
+    names, use = model.data_notes_.input_names, input_use(model)
+    if use.probability is None:
+        return Section("Inputs", (use.why_all,))
+    moves = reach(model)
     order = np.argsort(-moves, kind="stable")
     caption = (
-        f"{MOVES} Probability: that the input is in the basis functions; the linear term is apart from this. "
-        f"Relevance: its mean there, one over the length scale at width 1, in standard deviations of the input."
+        f"{EFFECT} Probability: the posterior probability that the input appears in the terms; the linear term does "
+        f"not count."
     )
-    columns = {"moves output by": moves.tolist(), "probability": inclusion.tolist(), "relevance": relevance.tolist()}
+    columns = {"effect": moves.tolist(), "probability": use.probability.tolist()}
+    if use.amount is not None:
+        caption += f" {use.meaning} The table has its posterior mean."
+        columns[use.name] = use.amount.tolist()
     table = _input_table(names, order, columns, caption)
     groups = {
-        "Surely in the basis functions": inclusion > SURELY,
-        "Perhaps there": (inclusion >= HARDLY) & (inclusion <= SURELY),
-        "Hardly there": inclusion < HARDLY,
+        f"above {SURELY:.0%}": use.probability > SURELY,
+        f"between {HARDLY:.0%} and {SURELY:.0%}": (use.probability >= HARDLY) & (use.probability <= SURELY),
+        f"below {HARDLY:.0%}": use.probability < HARDLY,
     }
-    return Section("Inputs", _name_groups(names, order, groups), (table,))
-
-
-def _fixed_metric(model: Regressor) -> str:
-    metric = repr(model.metric) if isinstance(model.metric, str) else "a matrix"
-    return (
-        f"Every input enters the basis functions, as metric={metric} has it; metric='learned' finds those that matter."
+    said = tuple(
+        sentence
+        for probability, members in groups.items()
+        for sentence in _say(
+            names,
+            order[members[order]],
+            f"{{}} appears in the terms with a probability {probability}.".replace("%", " %"),
+            f"{{}} appear in the terms, each with a probability {probability}.".replace("%", " %"),
+        )
     )
+    return Section("Inputs", said, (table,))
 
 
-def _input_table(names: Sequence[str], order: Ints, columns: Mapping[str, Sequence[Cell]], caption: str) -> Table:
+def _input_table(names: Sequence[str], order: Ints, columns: Mapping[str, Sequence[Cell]], caption: str) -> TextTable:
     if len(names) > MOST_INPUTS:
         caption += f" The first {MOST_INPUTS} of {len(names)}."
     rows = tuple((names[j], *(values[j] for values in columns.values())) for j in order[:MOST_INPUTS])
-    return Table(caption, [("input", ""), *((name, ".3f") for name in columns)], rows)
+    return TextTable(caption, [("input", ""), *((name, ".3f") for name in columns)], rows)
 
 
-def _name_groups(names: Sequence[str], order: Ints, groups: Mapping[str, Bools]) -> tuple[str, ...]:
-    return tuple(
-        f"{group}: {join_names([names[j] for j in order if members[j]])}."
-        for group, members in groups.items()
-        if members.any()
-    )
+def _say(names: Sequence[str], members: Ints, of_one: str, of_several: str) -> list[str]:
+    """Say something of the inputs with these numbers, if there are any."""
+    if len(members) == 0:
+        return []
+    return [(of_one if len(members) == 1 else of_several).format(join_names([names[j] for j in members]))]
 
 
-def _noise(model: Regressor) -> Section:
+def _noise(model: NetworkRegressor, said: str, interval: Mapping[str, Sequence[Cell]]) -> Section:
     notes = model.data_notes_
-    columns: dict[str, Sequence[Cell]] = {"of the noise": np.sqrt(np.atleast_1d(model.noise_variance_)).tolist()}
-    if isinstance(model, BayesianRegressor):
-        said = ["The posterior mean of the noise variance, and where the noise is with probability 90 %."]
-        low, high = interval_of_noise(model)
-        columns |= {"from": low.tolist(), "to": high.tolist()}
-    else:
-        said = ["Estimated from the residuals of the best network, on the rows of the fit."]
+    columns = {"of the noise": np.sqrt(np.atleast_1d(model.noise_variance_)).tolist(), **interval}
+    sentences = [said]
     if len(notes.output_names) > 1:
-        said.append("Outputs share their centres and have a noise each.")
+        sentences.append("The outputs share their terms; each output has a noise of its own.")
     columns["of the output"] = notes.outputs.std.tolist()
     columns["variance explained"] = [percent(share) for share in share_explained(model).tolist()]
     rows = tuple(zip(notes.output_names, *columns.values(), strict=True))
     header = [("output", ""), *((name, ".4g") for name in columns)]
-    table = Table("Standard deviations, in the units of the output.", header, rows)
-    return Section("Noise", tuple(said), (table,))
+    table = TextTable("Standard deviations, in the units of the output.", header, rows)
+    return Section("Noise", tuple(sentences), (table,))
 
 
 def _convergence(model: AnnealedRegressor) -> Section:
     notes, chains = model.data_notes_, model.result_.chains
     values = np.array([chain.best.log_posterior for chain in chains])
-    near = resolution(notes.total_weight)
+    near = model._policy.resolution(notes.total_weight)
     n_agree = count_near(values, near)
     if len(chains) == 1:
-        verdict = "There is one chain, so nothing says whether another would have found a better model."
+        verdict = "There is one chain only, so there is no other chain to compare its best model with."
     elif n_agree == 1:
         verdict = (
-            f"The search may not be finished: each of {len(chains)} chains ended somewhere else. A longer one may find "
-            f"a better model."
+            f"The search may not be finished: no two of {len(chains)} chains agree on the best value of the criterion. "
+            f"A longer search may find a better model."
         )
     else:
-        verdict = f"{n_agree} of {len(chains)} chains agree on the best value to within {near:.3g}."
+        verdict = f"{n_agree} of {len(chains)} chains agree on the best value of the criterion to within {near:.3g}."
     rows = tuple(
         (
             number,
             criterion_value(chain.best.log_posterior, notes.total_weight, len(notes.output_names)),
-            chain.best.n_bases,
+            chain.best.n_terms,
             chain.best.iteration,
         )
         for number, chain in enumerate(chains)
     )
-    columns = [("chain", "d"), ("criterion", ".2f"), ("centres", "d"), ("found after iteration", "d")]
-    table = Table("The best state of each chain.", columns, rows)
+    columns = [("chain", "d"), ("criterion", ".2f"), ("terms", "d"), ("found after iteration", "d")]
+    table = TextTable("The best state of each chain.", columns, rows)
     ending, _, _ = model.result_.status.partition(". ")  # what else it says is in the table
     return Section("Convergence", (verdict, f"{ending}."), (table,))
 
@@ -230,26 +255,26 @@ def _posterior_of_size(model: BayesianRegressor) -> Section:
     inside = sum(share for k, share in posterior.items() if low <= k <= high)
     n_draws = sum(len(chain.draws) for chain in model.chains_)
     said = [
-        f"Most probably {count(mode, 'centre')} ({percent(posterior[mode])}); "
+        f"Most probably {count(mode, 'term')} ({percent(posterior[mode])}); "
         f"{join_sizes(range(low, high + 1))} with probability {percent(inside)}.",
         f"Predictions average {count(n_draws, 'network')} drawn from the posterior.",
     ]
     if posterior.get(largest_size(model), 0.0) > HARDLY:
-        said.append("k_max cuts the posterior off: raise it.")
+        said.append("k_max cuts the posterior off: raise k_max.")
     near = {k: share for k, share in posterior.items() if abs(k - mode) <= SIZES_BESIDE_BEST}
     rows = tuple((k, share) for k, share in near.items() if share >= RARE)
     caption = (
-        f"The posterior of the number of centres, within {SIZES_BESIDE_BEST} of the most probable, where it is at "
+        f"The posterior of the number of terms, within {SIZES_BESIDE_BEST} of the most probable, where it is at "
         f"least {percent(RARE)}."
     )
-    return Section("Size", tuple(said), (Table(caption, [("centres", "d"), ("probability", ".3f")], rows),))
+    return Section("Size", tuple(said), (TextTable(caption, [("terms", "d"), ("probability", ".3f")], rows),))
 
 
 def _diagnostics(model: BayesianRegressor) -> Section:
     rows = tuple((d.name, d.rhat, d.ess_bulk, d.ess_tail) for d in model.diagnostics_)
     caption = (
-        "R-hat is near 1 where chains agree; the effective sample sizes say how many independent draws they are worth. "
-        "f is the function at fixed points in the middle of the data."
+        "R-hat: near 1 if the chains agree. Effective draws: how many independent draws would tell as much as the "
+        "draws of all chains. f: the predicted function at fixed points in the middle of the data."
     )
     columns = [("quantity", ""), ("R-hat", ".3f"), ("effective draws", ".0f"), ("in the tails", ".0f")]
-    return Section("Convergence", (model.status_,), (Table(caption, columns, rows),))
+    return Section("Convergence", (model.status_,), (TextTable(caption, columns, rows),))

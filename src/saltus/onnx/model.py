@@ -7,10 +7,8 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 import saltus
-from saltus.estimators import AnnealedRegressor, BayesianRegressor
 from saltus.estimators.base import NetworkRegressor
-from saltus.onnx.graph import OPSET, Graph, add_average
-from saltus.onnx.posterior import add_moments
+from saltus.onnx.graph import OPSET, Graph
 
 # The version of the file format that was current with the opset.
 IR_VERSION = 7
@@ -28,7 +26,8 @@ def assemble(model: NetworkRegressor, input_type: int, output_type: int, *, one_
     graph = Graph()
     X = "X" if input_type == TensorProto.DOUBLE else graph.add("Cast", "X", to=TensorProto.DOUBLE)
     outputs = []
-    for name, (value, meaning) in _add_outputs(graph, X, model).items():
+    values = model._add_to_graph(graph, X)
+    for (name, meaning), value in zip(model._onnx_outputs.items(), values, strict=True):
         if one_dimensional:
             value = graph.add("Squeeze", value, graph.constant(np.array([1])))
         graph.nodes.append(helper.make_node("Cast", [value], [name], name=f"Cast_{name}", to=output_type))
@@ -54,23 +53,7 @@ def assemble(model: NetworkRegressor, input_type: int, output_type: int, *, one_
     return made
 
 
-def _add_outputs(graph: Graph, X: str, model: NetworkRegressor) -> dict[str, tuple[str, str]]:
-    """Add what the model predicts: by name, the value (N, c) and what it means."""
-    if isinstance(model, BayesianRegressor):
-        mean, std = add_moments(graph, X, model._predictive)
-        return {"mean": (mean, "The mean of a new y"), "std": (std, "Its standard deviation, noise included")}
-    if isinstance(model, AnnealedRegressor):
-        return {"y": (add_average(graph, X, model.networks_, model.weights_), "The prediction")}
-    raise TypeError(f"Only AnnealedRegressor and BayesianRegressor have an ONNX form. Got {type(model).__name__}.")
-
-
 def _describe(model: NetworkRegressor) -> str:
     """Say what the graph computes."""
-    if isinstance(model, BayesianRegressor):
-        how = f"the average over {len(model._predictive.draws)} draws of the posterior"
-    else:
-        sizes = [len(network.centers_unit) for network in model.networks_]
-        how = f"the weighted average of {len(sizes)} networks with {min(sizes)} to {max(sizes)} basis functions"
-        if len(sizes) == 1:
-            how = f"a network with {sizes[0]} basis functions"
-    return f"{', '.join(model.data_notes_.output_names)}, predicted by {how} ({type(model).__name__} of saltus)."
+    names, how = ", ".join(model.data_notes_.output_names), model._how_it_predicts()
+    return f"{names}, predicted by {how} ({type(model).__name__} of saltus)."

@@ -10,7 +10,7 @@ from skl2onnx.common.utils import check_input_and_output_numbers
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from saltus.estimators import AnnealedRegressor, BayesianRegressor
+from saltus.estimators import AnnealedRegressor, BayesianRegressor, NetworkRegressor
 from saltus.onnx.graph import OPSET
 from saltus.onnx.model import assemble
 
@@ -33,20 +33,22 @@ def register() -> None:
 def convert(estimator: BaseEstimator, dtype: "np.dtype[Any]") -> ModelProto:
     """Convert an estimator that contains regressors of ours; a last step with a standard deviation gives it."""
     register()
-    kind = DoubleTensorType if dtype == np.float64 else FloatTensorType
+    tensor_type = DoubleTensorType if dtype == np.float64 else FloatTensorType
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    options = {id(last): {"return_std": True}} if isinstance(last, BayesianRegressor) else None
-    return skl2onnx.to_onnx(estimator, initial_types=[("X", kind([None, estimator.n_features_in_]))], options=options)
+    gives_std = isinstance(last, NetworkRegressor) and "std" in last._onnx_outputs
+    options = {id(last): {"return_std": True}} if gives_std else None
+    return skl2onnx.to_onnx(
+        estimator, initial_types=[("X", tensor_type([None, estimator.n_features_in_]))], options=options
+    )
 
 
 def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
     """Declare the outputs of a regressor."""
-    is_bayesian = isinstance(model, BayesianRegressor)
     operator = scope.declare_local_operator(f"Saltus{type(model).__name__}", model)
     operator.inputs = inputs
-    names = ["mean"] if is_bayesian else ["y"]
-    if is_bayesian and scope.get_options(model, {"return_std": False})["return_std"]:
-        names.append("std")
+    names = list(model._onnx_outputs)
+    if "std" in names and not scope.get_options(model, {"return_std": False})["return_std"]:
+        names.remove("std")
     for name in names:
         operator.outputs.append(scope.declare_local_variable(name, guess_tensor_type(inputs[0].type)))
     return operator.outputs

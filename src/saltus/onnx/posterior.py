@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import TensorProto, helper
 
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
 from saltus.engine.results.draws import Draw
 from saltus.engine.results.predictive import Predictive
-from saltus.families import Basis
-from saltus.onnx.graph import Graph, Metric, add_basis_functions, on_all_features
+from saltus.families.family import TermStack
+from saltus.onnx.graph import Graph, on_all_features
 
 # Draws are padded to the size of the largest in their group, so that they can be stacked. Groups are of like size.
 N_GROUPS = 4
@@ -29,16 +29,23 @@ def add_moments(graph: Graph, X: str, predictive: Predictive) -> tuple[str, str]
     centre.
     """
     features, outputs, degrees = predictive.features, predictive.outputs, predictive.degrees
-    draws = sorted(predictive.draws, key=lambda draw: len(draw.centers_unit))
+    draws = sorted(predictive.draws, key=lambda draw: len(draw.parameters))
     shifted = graph.add("Sub", X, graph.constant(features.box.lower))
     fixed = _add_fixed_columns(graph, shifted, predictive)
-    metric = Metric.of(features.to_metric, np.array([draw.relevance for draw in draws]))
-    coordinates = metric.add_coordinates(graph, shifted, features.box) if len(draws[-1].centers_unit) else None
+    terms = features.family.inspection.stack(
+        [features.family] * len(draws),
+        [draw.parameters for draw in draws],
+        [draw.shared for draw in draws],
+        same_shared=False,
+    )
+    coordinates = None
+    if len(draws[-1].parameters):
+        coordinates = terms.add_coordinates(graph, shifted, features.box.width, features.box.varies)
     means: list[str] = []
     signals: list[str] = []
     for rows in np.array_split(np.arange(len(draws)), min(N_GROUPS, len(draws))):
-        stack = Stack.of([draws[row] for row in rows], Metric(metric.base, metric.relevance[rows]), predictive)
-        mean, signal = add_scan(graph, features.basis, coordinates, fixed, stack, f"scan{len(means)}_")
+        stack = Stack.of([draws[row] for row in rows], rows, terms, predictive)
+        mean, signal = add_scan(graph, coordinates, fixed, stack, f"scan{len(means)}_")
         means.append(mean)
         signals.append(graph.sum(signal, 0, 1))
     n_draws = graph.number(len(draws))
@@ -59,38 +66,28 @@ def add_moments(graph: Graph, X: str, predictive: Predictive) -> tuple[str, str]
 class Stack:
     """Draws of like size in one array each, padded with zeros to m = m_fixed + k columns of the design.
 
-    Columns times `on_fixed` and `on_basis` are the mean of y, then K'd, whose squares add up to the squared scale.
+    Columns times `on_fixed` and `on_terms` are the mean of y, then K'd, whose squares add up to the squared scale.
     """
 
     on_fixed: Floats  # (n, c, m_fixed, 1 + m)
-    on_basis: Floats  # (n, c, k, 1 + m)
-    centers: Floats  # (n, 1, q, k)
-    relevance: Floats  # (n, 1, 1, q)
-    sharpness: Floats | None  # (n, 1, 1, k), squared; None is 1
+    on_terms: Floats  # (n, c, k, 1 + m)
+    terms: TermStack
 
     @classmethod
-    def of(cls, draws: Sequence[Draw], metric: Metric, predictive: Predictive) -> "Stack":
-        """Stack draws, in the units of y."""
+    def of(cls, draws: Sequence[Draw], rows: Ints, terms: TermStack, predictive: Predictive) -> "Stack":
+        """Stack draws, in the units of y, which are the given rows of all terms."""
         scale = predictive.outputs.scale
         m_fixed = 1 + len(predictive.features.kept)
-        k = max(len(draw.centers_unit) for draw in draws)
+        k = max(len(draw.parameters) for draw in draws)
         columns = np.zeros((len(draws), len(scale), m_fixed + k, 1 + m_fixed + k))
         for j, draw in enumerate(draws):
             m = len(draw.mean)
             columns[j, :, :m, 0] = scale[:, None] * draw.mean.T
             columns[j, :, :m, 1 : 1 + m] = (scale * np.sqrt(draw.S / predictive.degrees))[:, None, None] * draw.K
-        return cls(
-            columns[:, :, :m_fixed],
-            columns[:, :, m_fixed:],
-            metric.stack_centers([draw.centers_unit for draw in draws], k),
-            metric.relevance[:, None, None, :],
-            metric.stack_sharpness([draw.sharpness for draw in draws], k),
-        )
+        return cls(columns[:, :, :m_fixed], columns[:, :, m_fixed:], terms.part(rows, k))
 
 
-def add_scan(
-    graph: Graph, basis: Basis, coordinates: str | None, fixed: str, stack: Stack, prefix: str
-) -> tuple[str, str]:
+def add_scan(graph: Graph, coordinates: str | None, fixed: str, stack: Stack, prefix: str) -> tuple[str, str]:
     """Go through draws, B at a time; return the names of their means (n / B, B, c, N, 1) and signals (n / B, B, c, N).
 
     What all draws share goes in as a state that never changes: tools that sort nodes by their inputs would overlook
@@ -100,16 +97,13 @@ def add_scan(
     state = {f"{prefix}fixed": fixed}
     arrays = {f"{prefix}on_fixed": stack.on_fixed}
     columns = body.add("MatMul", *state, *arrays)
-    if coordinates is not None and stack.on_basis.size:
+    if coordinates is not None and stack.on_terms.size:
         state[at := f"{prefix}coordinates"] = coordinates
-        arrays[on_basis := f"{prefix}on_basis"] = stack.on_basis
-        arrays[centers := f"{prefix}centers"] = stack.centers
-        arrays[relevance := f"{prefix}relevance"] = stack.relevance
-        sharpness = None
-        if stack.sharpness is not None:
-            arrays[sharpness := f"{prefix}sharpness"] = stack.sharpness
-        phi = add_basis_functions(body, basis, at, centers, relevance, sharpness, stack.centers.shape[2])
-        columns = body.add("Add", columns, body.add("MatMul", phi, on_basis))
+        arrays[on_terms := f"{prefix}on_terms"] = stack.on_terms
+        names = {name: f"{prefix}{name}" for name in stack.terms.arrays}
+        arrays |= {names[name]: array for name, array in stack.terms.arrays.items()}
+        phi = stack.terms.add_columns(body, at, names)
+        columns = body.add("Add", columns, body.add("MatMul", phi, on_terms))
     mean, root_signal = body.split(columns, [1, stack.on_fixed.shape[-1] - 1], axis=-1)
     outputs = [*(body.add("Identity", name) for name in state), mean, body.sum(body.square(root_signal), -1)]
     n = len(stack.on_fixed)

@@ -3,7 +3,6 @@
 Each function draws into the Axes that it is given, or a new one, and returns it.
 """
 
-from saltus.plots.centers import plot_centers
 from saltus.plots.chains import plot_acceptance, plot_trace
 from saltus.plots.convergence import plot_convergence, summed_mse
 from saltus.plots.dependence import plot_dependence
@@ -11,15 +10,16 @@ from saltus.plots.fit import plot_fit
 from saltus.plots.overview import plot_overview
 from saltus.plots.size import plot_size
 from saltus.plots.style import require_matplotlib
+from saltus.plots.terms import plot_terms
 
 __all__ = [
     "plot_acceptance",
-    "plot_centers",
     "plot_convergence",
     "plot_dependence",
     "plot_fit",
     "plot_overview",
     "plot_size",
+    "plot_terms",
     "plot_trace",
     "require_matplotlib",
     "summed_mse",

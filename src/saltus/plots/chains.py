@@ -1,31 +1,32 @@
 """Pictures of how the chains went."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from saltus.engine.results.chains import MoveCount, Trace
-from saltus.estimators import AnnealedRegressor, BayesianRegressor, Regressor
+from saltus.estimators import NetworkRegressor
 from saltus.inspection.document import count
 from saltus.plots.style import BLUE, CYCLE, ORANGE, count_along, finish, ink, make_axes, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LABELS = {"log_posterior": "log posterior", "n_bases": "centres"}
+LABELS = {"log_posterior": "log posterior", "n_terms": "terms"}
 # Of a long trace, so many points are drawn.
 MOST_POINTS = 1000
 # The way up from a random start is left out of the picture, but for this share of the trace.
 SHARE_BELOW = 0.02
 
 
-def plot_trace(model: Regressor, quantity: str = "log_posterior", *, ax: "Axes | None" = None) -> "Axes":
+def plot_trace(model: NetworkRegressor, quantity: str = "log_posterior", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the path of every chain; for an annealed model, with the temperature of the best.
 
     Parameters
     ----------
     model : fitted AnnealedRegressor or BayesianRegressor
-    quantity : {"log_posterior", "n_bases"}, default="log_posterior"
+    quantity : {"log_posterior", "n_terms"}, default="log_posterior"
     ax : matplotlib Axes or None
 
     Returns
@@ -35,26 +36,29 @@ def plot_trace(model: Regressor, quantity: str = "log_posterior", *, ax: "Axes |
     if quantity not in LABELS:
         raise ValueError(f"quantity must be one of {', '.join(LABELS)}. Got {quantity!r}.")
     ax = make_axes(ax)
-    if isinstance(model, BayesianRegressor):
-        for number, chain in enumerate(model.chains_):
-            ax.plot(getattr(chain.draws, quantity), color=CYCLE[number % len(CYCLE)], lw=0.8, alpha=0.8)
-        title, xlabel = f"{LABELS[quantity].capitalize()} of {count(len(model.chains_), 'chain')}", "draw"
+    paths = model._paths
+    title = f"{LABELS[quantity].capitalize()} of {count(len(paths.traces), 'chain')}"
+    if paths.best is None:
+        _draw_alike(ax, paths.traces, quantity)
     else:
-        _draw_annealed(ax, model, quantity)
-        n_chains = len(model.result_.chains)
-        title = f"{LABELS[quantity].capitalize()} of {count(n_chains, 'chain')}" + ", the best in blue" * (n_chains > 1)
-        xlabel = "iteration"
-    if quantity == "n_bases":
+        _draw_with_best(ax, paths.traces, paths.best, quantity)
+        title += ", the best in blue" * (len(paths.traces) > 1)
+    if quantity == "n_terms":
         count_along(ax.yaxis)
-    return finish(ax, title=title, xlabel=xlabel, ylabel=LABELS[quantity])
+    return finish(ax, title=title, xlabel=paths.unit, ylabel=LABELS[quantity])
 
 
-def _draw_annealed(ax: "Axes", model: AnnealedRegressor, quantity: str) -> None:
-    best = model.result_.best_chain
+def _draw_alike(ax: "Axes", traces: Sequence[Trace], quantity: str) -> None:
+    for number, trace in enumerate(traces):
+        values = getattr(trace, quantity)
+        ax.plot(trace.iteration, values, color=CYCLE[number % len(CYCLE)], lw=0.8, alpha=0.8)
+
+
+def _draw_with_best(ax: "Axes", traces: Sequence[Trace], best: int, quantity: str) -> None:
     drawn = []
-    for number, chain in sorted(enumerate(model.result_.chains), key=lambda item: item[0] == best):
-        step = -(-len(chain.trace.iteration) // MOST_POINTS)
-        at, values = chain.trace.iteration[::step], getattr(chain.trace, quantity)[::step]
+    for number, trace in sorted(enumerate(traces), key=lambda item: item[0] == best):
+        step = -(-len(trace.iteration) // MOST_POINTS)
+        at, values = trace.iteration[::step], getattr(trace, quantity)[::step]
         if number == best:
             ax.plot(at, values, color=BLUE, lw=1.2)
         else:
@@ -65,7 +69,7 @@ def _draw_annealed(ax: "Axes", model: AnnealedRegressor, quantity: str) -> None:
         low, high = np.quantile(values, SHARE_BELOW), values.max()
         room = 0.05 * (high - low) or 1.0
         ax.set_ylim(low - room, high + room)
-    _draw_temperature(ax, model.result_.chains[best].trace)
+    _draw_temperature(ax, traces[best])
 
 
 def _draw_temperature(ax: "Axes", trace: Trace) -> None:
@@ -80,7 +84,7 @@ def _draw_temperature(ax: "Axes", trace: Trace) -> None:
     heat.spines[:].set_visible(False)
 
 
-def plot_acceptance(model: Regressor, *, ax: "Axes | None" = None) -> "Axes":
+def plot_acceptance(model: NetworkRegressor, *, ax: "Axes | None" = None) -> "Axes":
     """Draw how often each move was accepted, over all chains.
 
     Parameters
@@ -93,10 +97,10 @@ def plot_acceptance(model: Regressor, *, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib Axes
     """
     ax = make_axes(ax)
-    chains = model.chains_ if isinstance(model, BayesianRegressor) else model.result_.chains
-    names = list(dict.fromkeys(name for chain in chains for name in chain.moves))
+    chains = model._paths.moves
+    names = list(dict.fromkeys(name for moves in chains for name in moves))
     nothing = MoveCount(0, 0, 0)
-    totals = [sum((chain.moves.get(name, nothing) for chain in chains), start=nothing) for name in names]
+    totals = [sum((moves.get(name, nothing) for moves in chains), start=nothing) for name in names]
     shares = [100 * total.acceptance for total in totals]
     bars = ax.barh(names, shares, color=BLUE, height=0.65)
     labels = [f"{share:.2g} % of {total.chosen:,}" for share, total in zip(shares, totals, strict=True)]

@@ -44,13 +44,13 @@ def plot_convergence(
         trace = model.result_.chains[chain_number].trace
         color = CYCLE[number % len(CYCLE)]
         axes[0, 0].plot(trace.iteration, trace.log_posterior, color=color, lw=0.8, label=label)
-        axes[0, 1].plot(trace.iteration, trace.n_bases, color=color, lw=0.8, label=label)
+        axes[0, 1].plot(trace.iteration, trace.n_terms, color=color, lw=0.8, label=label)
         for axis, (X, Y) in ((axes[1, 0], train), (axes[1, 1], test)):
             stages = [
                 (i, summed_mse(Y, predicted)) for i, predicted in model.staged_predict(X, chain=chain_number) if i > 0
             ]
             axis.plot(*zip(*stages, strict=True), color=color, lw=1.2, label=label)
-    for axis, title in zip(axes.flat, ("log posterior", "basis functions k", "train error", "test error"), strict=True):
+    for axis, title in zip(axes.flat, ("log posterior", "terms k", "train error", "test error"), strict=True):
         axis.set_title(title)
         axis.set_xscale("log")
         axis.grid(alpha=0.3)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
-from saltus.estimators import Regressor
-from saltus.estimators.base import check_inputs
+from saltus.estimators import NetworkRegressor
+from saltus.estimators.checks import check_inputs
 from saltus.inspection.curves import partial_dependence
 from saltus.inspection.findings import find_column
 from saltus.plots.style import BLUE, finish, ink, make_axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def plot_dependence(
-    model: Regressor,
+    model: NetworkRegressor,
     feature: int | str,
     X: ArrayLike | None = None,
     *,

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
-from saltus.estimators import BayesianRegressor, Regressor
-from saltus.inspection.curves import predict_new, spread_out
+from saltus.estimators import NetworkRegressor
+from saltus.inspection.curves import spread_out
 from saltus.inspection.findings import find_column
 from saltus.inspection.metrics import check_rows
 from saltus.plots.style import BLUE, finish, ink, make_axes
@@ -21,7 +21,7 @@ MOST_ROWS = 1000
 
 
 def plot_fit(
-    model: Regressor,
+    model: NetworkRegressor,
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     *,
@@ -68,13 +68,15 @@ def plot_fit(
     return finish(ax, title=title, xlabel=xlabel, ylabel=ylabel)
 
 
-def _draw_curve(ax: "Axes", model: Regressor, rows: tuple[Floats, Floats] | None, output: int, coverage: float) -> None:
+def _draw_curve(
+    ax: "Axes", model: NetworkRegressor, rows: tuple[Floats, Floats] | None, output: int, coverage: float
+) -> None:
     inputs = model.data_notes_.inputs
     grid = np.linspace(inputs.min[0], inputs.max[0], N_POINTS)
     if rows is not None:
         part = spread_out(len(rows[0]), MOST_ROWS)
         ax.plot(rows[0][part, 0], rows[1][part, output], ".", color=ink(), ms=4, alpha=0.6, label="rows")
-    mean, low, high = predict_new(model, grid[:, None], coverage)
+    mean, low, high = model._predict_band(grid[:, None], coverage)
     ax.fill_between(
         grid, low[:, output], high[:, output], color=BLUE, alpha=0.2, lw=0, label=_band_label(model, coverage)
     )
@@ -82,14 +84,14 @@ def _draw_curve(ax: "Axes", model: Regressor, rows: tuple[Floats, Floats] | None
 
 
 def _draw_predicted(
-    ax: "Axes", model: Regressor, inputs: Floats, observed: Floats, output: int, coverage: float
+    ax: "Axes", model: NetworkRegressor, inputs: Floats, observed: Floats, output: int, coverage: float
 ) -> None:
     part = spread_out(len(inputs), MOST_ROWS)
     truth = observed[part, output]
-    mean, low, high = (values[:, output] for values in predict_new(model, inputs[part], coverage))
+    mean, low, high = (values[:, output] for values in model._predict_band(inputs[part], coverage))
     ends = np.array([min(truth.min(), mean.min()), max(truth.max(), mean.max())])
     label = _band_label(model, coverage)
-    if isinstance(model, BayesianRegressor):
+    if model._gives_intervals:
         ax.vlines(truth, low, high, color=BLUE, lw=0.8, alpha=0.35, label=label)
     else:
         reach = 0.5 * (high[0] - low[0])
@@ -98,6 +100,6 @@ def _draw_predicted(
     ax.plot(truth, mean, ".", color=BLUE, ms=5, alpha=0.8, label="rows")
 
 
-def _band_label(model: Regressor, coverage: float) -> str:
-    of = "new y" if isinstance(model, BayesianRegressor) else "the noise"
+def _band_label(model: NetworkRegressor, coverage: float) -> str:
+    of = "new y" if model._gives_intervals else "the noise"
     return f"{100 * coverage:g} % of {of}"

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from saltus.estimators import Regressor
+from saltus.estimators import NetworkRegressor
 from saltus.inspection.findings import rank_by_effect
-from saltus.plots.centers import plot_centers
 from saltus.plots.chains import plot_acceptance, plot_trace
 from saltus.plots.dependence import plot_dependence
 from saltus.plots.fit import plot_fit
 from saltus.plots.size import plot_size
 from saltus.plots.style import require_matplotlib
+from saltus.plots.terms import plot_terms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,9 +25,9 @@ PANEL_SIZE = (4.2, 3.2)  # inches
 
 
 def plot_overview(
-    model: Regressor, X: ArrayLike | None = None, y: ArrayLike | None = None, *, output: int | str = 0
+    model: NetworkRegressor, X: ArrayLike | None = None, y: ArrayLike | None = None, *, output: int | str = 0
 ) -> "Figure":
-    """Draw the fit, the size, what the inputs do, the centres and how the chains went.
+    """Draw the fit, the size, what the inputs do, the terms and how the chains went.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def plot_overview(
     if n_inputs == 1 or rows[0] is not None:
         beginning.insert(0, partial(plot_fit, model, *rows, output=output))
     ending = [
-        partial(plot_centers, model, X, output=output),
+        partial(plot_terms, model, X, output=output),
         partial(plot_trace, model),
-        partial(plot_trace, model, "n_bases"),
+        partial(plot_trace, model, "n_terms"),
         partial(plot_acceptance, model),
     ]
     inputs = rank_by_effect(model).tolist()[: N_PANELS - len(beginning) - len(ending)] if n_inputs > 1 else []

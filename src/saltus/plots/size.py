@@ -1,8 +1,8 @@
-"""A picture of how many centres there are, and how sure that is."""
+"""A picture of how many terms there are, and how sure that is."""
 
 from typing import TYPE_CHECKING
 
-from saltus.estimators import BayesianRegressor, Regressor
+from saltus.estimators import AnnealedRegressor, BayesianRegressor, NetworkRegressor
 from saltus.inspection.findings import SIZES_BESIDE_BEST, criterion_by_size, criterion_label, nearly_as_good
 from saltus.plots.style import BLUE, GREEN, ORANGE, count_along, finish, make_axes
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 HEIGHT, MARGIN = 40.0, 2.0
 
 
-def plot_size(model: Regressor, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the best criterion seen with each number of centres; for a Bayesian model, their posterior.
+def plot_size(model: NetworkRegressor, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the best criterion seen with each number of terms; for a Bayesian model, their posterior.
 
     Sizes that are more than 40 units behind the best are off the picture.
 
@@ -29,20 +29,28 @@ def plot_size(model: Regressor, *, ax: "Axes | None" = None) -> "Axes":
     """
     ax = make_axes(ax)
     count_along(ax.xaxis)
-    if isinstance(model, BayesianRegressor):
-        ax.bar(list(model.posterior_k_), list(model.posterior_k_.values()), color=BLUE, width=0.8)
-        return finish(ax, title="Posterior of the size", xlabel="centres", ylabel="probability")
+    return model._draw_size(ax)
+
+
+def draw_posterior(ax: "Axes", model: BayesianRegressor) -> "Axes":
+    """Draw the posterior of the number of terms."""
+    ax.bar(list(model.posterior_k_), list(model.posterior_k_.values()), color=BLUE, width=0.8)
+    return finish(ax, title="Posterior of the size", xlabel="terms", ylabel="probability")
+
+
+def draw_criterion(ax: "Axes", model: AnnealedRegressor) -> "Axes":
+    """Draw the best criterion seen with each number of terms."""
     by_size = {
-        k: value for k, value in criterion_by_size(model).items() if abs(k - model.n_bases_) <= SIZES_BESIDE_BEST
+        k: value for k, value in criterion_by_size(model).items() if abs(k - model.n_terms_) <= SIZES_BESIDE_BEST
     }
-    best = by_size[model.n_bases_]
+    best = by_size[model.n_terms_]
     behind = nearly_as_good(model)
     ax.axhspan(best, best + behind, color=GREEN, alpha=0.25, lw=0, label=f"within {behind:.3g} of the best")
     ax.plot(list(by_size), list(by_size.values()), "o-", color=BLUE, lw=1.2, ms=4)
-    ax.plot(model.n_bases_, best, "D", color=ORANGE, ms=7, label="chosen")
+    ax.plot(model.n_terms_, best, "D", color=ORANGE, ms=7, label="chosen")
     ax.set_ylim(best - MARGIN, best + min(max(by_size.values()) - best + MARGIN, HEIGHT))
     if len(by_size) == 1:
-        ax.set_xlim(model.n_bases_ - 1, model.n_bases_ + 1)
+        ax.set_xlim(model.n_terms_ - 1, model.n_terms_ + 1)
     ax.legend(frameon=False, fontsize="small")
     label = f"criterion ({criterion_label(model)})"
-    return finish(ax, title="Best criterion seen for each size", xlabel="centres", ylabel=label)
+    return finish(ax, title="Best criterion seen for each size", xlabel="terms", ylabel=label)

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import saltus
-from saltus.estimators import BayesianRegressor, Regressor
-from saltus.inspection.document import Cell, Table, count, join_names, percent, to_html
+from saltus.estimators import NetworkRegressor
+from saltus.inspection.document import Cell, TextTable, count, join_names, percent, to_html
 from saltus.inspection.metrics import check_rows, score_rows
-from saltus.inspection.summary import summarize
 from saltus.report.formula import formula_html
 from saltus.report.pictures import MOST_INPUTS, MOST_OUTPUTS, choose_pictures
 from saltus.report.recipe import option_table, recipe_caveats, recipe_code
@@ -26,7 +25,7 @@ LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def write_report(
-    model: Regressor,
+    model: NetworkRegressor,
     path: str | os.PathLike[str],
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
@@ -43,7 +42,7 @@ def write_report(
 
 
 def render_report(
-    model: Regressor,
+    model: NetworkRegressor,
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     *,
@@ -59,7 +58,7 @@ def render_report(
         raise ValueError("X_test and y_test belong together. Pass both or none.")
     if isinstance(notes, str):
         raise ValueError(f"notes must be a list of sentences. Got one: pass [{notes!r}].")
-    summary = summarize(model)
+    summary = model.summary()
     test = None if X_test is None or y_test is None else (X_test, y_test)
     rows = None if X is None or y is None else (X, y)
     called = "rows given" if rows is None else name_rows(model, *rows)
@@ -89,7 +88,7 @@ def render_report(
     )
 
 
-def name_rows(model: Regressor, X: ArrayLike, y: ArrayLike) -> str:
+def name_rows(model: NetworkRegressor, X: ArrayLike, y: ArrayLike) -> str:
     """Tell the rows that a model was fitted to, by their number and ranges, from others."""
     notes, rows = model.data_notes_, check_rows(model, X, y)
     is_fit = len(rows[0]) == notes.n_rows and all(
@@ -104,18 +103,18 @@ def _in_columns(kind: str, parts: Iterable[str]) -> str:
     return f'<div class="columns {kind}">\n' + "\n".join(f"<div>{part}</div>" for part in parts) + "\n</div>"
 
 
-def what_is_drawn(model: Regressor) -> str:
+def what_is_drawn(model: NetworkRegressor) -> str:
     """Say what is left out of the pictures, if anything is."""
     n_outputs, n_inputs = len(model.data_notes_.output_names), len(model.data_notes_.input_names)
     said = []
     if n_outputs > MOST_OUTPUTS:
         said.append(f"the first {MOST_OUTPUTS} of {n_outputs} outputs")
     if n_inputs > MOST_INPUTS:
-        said.append(f"the {MOST_INPUTS} of {n_inputs} inputs that do most")
+        said.append(f"the {MOST_INPUTS} of {n_inputs} inputs with the largest effect")
     return f"<p>Pictures are of {' and '.join(said)}.</p>" if said else ""
 
 
-def _scores(model: Regressor, rows_by_name: dict[str, tuple[ArrayLike, ArrayLike] | None]) -> str:
+def _scores(model: NetworkRegressor, rows_by_name: dict[str, tuple[ArrayLike, ArrayLike] | None]) -> str:
     lines: list[tuple[Cell, ...]] = []
     for name, rows in rows_by_name.items():
         if rows is not None:
@@ -125,21 +124,22 @@ def _scores(model: Regressor, rows_by_name: dict[str, tuple[ArrayLike, ArrayLike
                 for score in score_rows(model, inputs, observed)
             ]
     columns = [("rows", ""), ("output", ""), ("R²", ".4f"), ("RMSE", ".4g"), ("MAE", ".4g"), ("in 90 % band", ".1f")]
-    if not isinstance(model, BayesianRegressor):
+    if not model._gives_intervals:
         columns, lines = columns[:-1], [line[:-1] for line in lines]
     caption = (
         "R²: the share of the variance of the output that is predicted; RMSE and MAE: root mean square and mean "
-        "absolute error, in its units. Rows that the fit has seen flatter it."
+        "absolute error, in the units of the output. Scores on training rows are too good; judge the model by the "
+        "held-out rows."
     )
-    return Table(caption, columns, lines).to_html() if lines else ""
+    return TextTable(caption, columns, lines).to_html() if lines else ""
 
 
-def _data(model: Regressor, notes: Sequence[str]) -> str:
+def _data(model: NetworkRegressor, notes: Sequence[str]) -> str:
     data = model.data_notes_
     said = [f"Fitted to {count(data.n_rows, 'row')}."]
     if data.total_weight != data.n_rows:
         said.append(f"Their weights add up to {data.total_weight:.6g}; ranges below count rows by their weight.")
-    columns = [("column", ""), ("role", "")] + [(name, ".4g") for name in ("least", "mean", "std. dev.", "most")]
+    columns = [("column", ""), ("role", "")] + [(name, ".4g") for name in ("lowest", "mean", "std. dev.", "highest")]
     lines: list[tuple[Cell, ...]] = [
         (name, role, *map(float, values))
         for role, part in (("input", data.inputs), ("output", data.outputs))
@@ -147,13 +147,16 @@ def _data(model: Regressor, notes: Sequence[str]) -> str:
     ]
     items = "".join(f"<li>{to_html(note)}</li>\n" for note in notes)
     listed = f"<ul>\n{items}</ul>\n" if notes else ""
-    return f"<p>{to_html(' '.join(said))}</p>\n{listed}" + Table("What the columns hold.", columns, lines).to_html()
+    return (
+        f"<p>{to_html(' '.join(said))}</p>\n{listed}"
+        + TextTable("The values of each column.", columns, lines).to_html()
+    )
 
 
-def _recipe(model: Regressor) -> str:
+def _recipe(model: NetworkRegressor) -> str:
     versions = [("saltus", saltus.__version__), ("Python", platform.python_version())]
     versions += [(name, version(name)) for name in LIBRARIES]
     versions.append(("machine", f"{platform.system()} {platform.machine()}"))
-    table = Table("What made this page.", [("part", ""), ("version", "")], versions)
+    table = TextTable("The software that made this page.", [("part", ""), ("version", "")], versions)
     code = f'<pre tabindex="0"><code>{escape(recipe_code(model))}</code></pre>'
     return f"{code}\n<p>{to_html(' '.join(recipe_caveats(model)))}</p>\n{table.to_html()}"

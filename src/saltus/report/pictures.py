@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
-from saltus.estimators import BayesianRegressor, Regressor
+from saltus.estimators import NetworkRegressor
 from saltus.inspection.document import count, one_line, show, to_html
-from saltus.inspection.findings import rank_by_effect, rank_by_relevance, single_network
-from saltus.inspection.summary import summarize
-from saltus.plots import plot_acceptance, plot_centers, plot_dependence, plot_fit, plot_size, plot_trace
+from saltus.inspection.findings import rank_by_effect, rank_by_strength
+from saltus.plots import plot_acceptance, plot_dependence, plot_fit, plot_size, plot_terms, plot_trace
 from saltus.report.svg import draw_svg
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class Picture:
 
 
 def choose_pictures(
-    model: Regressor, X: ArrayLike | None, rows: Rows | None, test: Rows | None, called: str = "rows given"
+    model: NetworkRegressor, X: ArrayLike | None, rows: Rows | None, test: Rows | None, called: str = "rows given"
 ) -> Iterator[Picture]:
     """Choose what is worth drawing, for each of the first outputs and the inputs that do most.
 
@@ -49,7 +48,7 @@ def choose_pictures(
     """
     notes = model.data_notes_
     one_input = len(notes.input_names) == 1
-    band = "90 % of new observations" if isinstance(model, BayesianRegressor) else "90 % of the noise"
+    band = "90 % of new observations" if model._gives_intervals else "90 % of the noise"
     for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
         if one_input or rows is not None:
             shown = "the prediction" if rows is None else f"the {called}"
@@ -66,46 +65,46 @@ def choose_pictures(
                 caption = f"How {output} depends on {notes.input_names[j]}, {others}."
                 title = f"Dependence of {output} on {notes.input_names[j]}"
                 yield Picture(f"dependence-{i}-{j}", title, caption, partial(_dependence, model, j, X, i))
-    yield _center_picture(model, X)
+    yield _term_picture(model, X)
     yield from _chain_pictures(model)
 
 
-def _size_picture(model: Regressor) -> Picture:
-    said = summarize(model).sections[0].sentences[0]
+def _size_picture(model: NetworkRegressor) -> Picture:
+    said = model.summary().sections[0].sentences[0]
 
     def draw(ax: "Axes") -> str:
         plot_size(model, ax=ax)
         return said
 
-    return Picture("size", "Number of centres", said, draw)
+    return Picture("size", "Number of terms", said, draw)
 
 
-def _center_picture(model: Regressor, X: ArrayLike | None) -> Picture:
-    network, names = single_network(model), model.data_notes_.input_names
-    over = [names[j] for j in rank_by_relevance(model).tolist()[:2]] if len(network.centers_unit) > 0 else []
-    caption = f"Where the centres are along {' and '.join(over)}, and their coefficients." if over else "No centres."
+def _term_picture(model: NetworkRegressor, X: ArrayLike | None) -> Picture:
+    network, names = model._single_network, model.data_notes_.input_names
+    over = [names[j] for j in rank_by_strength(model).tolist()[:2]] if network.n_terms > 0 else []
+    caption = f"Where the terms are along {' and '.join(over)}, and their coefficients." if over else "No terms."
     if len(over) == 2:
         caption += " Marks are larger where coefficients are; lines are contours of the network."
 
     def draw(ax: "Axes") -> str:
-        plot_centers(model, X, ax=ax)
-        signs = np.sign(network.basis_coef[0])
-        n_centers = count(len(network.centers_unit), "centre")
-        return f"{n_centers}, {int((signs > 0).sum())} with a coefficient above 0, {int((signs < 0).sum())} below."
+        plot_terms(model, X, ax=ax)
+        signs = np.sign(network.term_coef[0])
+        n_terms = count(network.n_terms, "term")
+        return f"{n_terms}, {int((signs > 0).sum())} with a coefficient above 0, {int((signs < 0).sum())} below."
 
-    return Picture("centers", "Map of the centres", caption, draw)
+    return Picture("terms", "Map of the terms", caption, draw)
 
 
-def _chain_pictures(model: Regressor) -> Iterator[Picture]:
-    heat = "" if isinstance(model, BayesianRegressor) else " The dashed line is the temperature of the best chain."
-    for quantity, label in (("log_posterior", "log posterior"), ("n_bases", "number of centres")):
+def _chain_pictures(model: NetworkRegressor) -> Iterator[Picture]:
+    heat = "" if model._paths.best is None else " The dashed line is the temperature of the best chain."
+    for quantity, label in (("log_posterior", "log posterior"), ("n_terms", "number of terms")):
         caption = f"The {label} along the chains.{heat}"
         yield Picture(f"trace-{quantity}", f"Trace of the {label}", caption, partial(_trace, model, quantity))
     caption = "How often proposals were accepted, over all chains."
     yield Picture("acceptance", "Acceptance by move", caption, partial(_acceptance, model))
 
 
-def _fit(model: Regressor, rows: Rows | None, output: int, ax: "Axes") -> str:
+def _fit(model: NetworkRegressor, rows: Rows | None, output: int, ax: "Axes") -> str:
     X, y = (None, None) if rows is None else rows
     plot_fit(model, X, y, output=output, ax=ax)
     across, up = np.asarray(ax.lines[-1].get_data(), dtype=np.float64)
@@ -115,13 +114,13 @@ def _fit(model: Regressor, rows: Rows | None, output: int, ax: "Axes") -> str:
     return f"{count(len(up), 'row')} near the diagonal, with a root mean square error of {rmse}."
 
 
-def _dependence(model: Regressor, feature: int, X: ArrayLike | None, output: int, ax: "Axes") -> str:
+def _dependence(model: NetworkRegressor, feature: int, X: ArrayLike | None, output: int, ax: "Axes") -> str:
     plot_dependence(model, feature, X, output=output, ax=ax)
     across, up = np.asarray(ax.lines[0].get_data(), dtype=np.float64)
     return _describe_curve(model, across, up, feature, output)
 
 
-def _describe_curve(model: Regressor, across: Floats, up: Floats, feature: int, output: int) -> str:
+def _describe_curve(model: NetworkRegressor, across: Floats, up: Floats, feature: int, output: int) -> str:
     notes = model.data_notes_
     name, of = notes.input_names[feature], notes.output_names[output]
     (left, right), low, high = across[[0, -1]], up.argmin(), up.argmax()
@@ -131,13 +130,13 @@ def _describe_curve(model: Regressor, across: Floats, up: Floats, feature: int, 
     )
 
 
-def _trace(model: Regressor, quantity: str, ax: "Axes") -> str:
+def _trace(model: NetworkRegressor, quantity: str, ax: "Axes") -> str:
     plot_trace(model, quantity, ax=ax)
     ends = [float(np.asarray(line.get_ydata())[-1]) for line in ax.lines]
     return f"{count(len(ends), 'chain')}, which end between {min(ends):.5g} and {max(ends):.5g}."
 
 
-def _acceptance(model: Regressor, ax: "Axes") -> str:
+def _acceptance(model: NetworkRegressor, ax: "Axes") -> str:
     plot_acceptance(model, ax=ax)
     names = [label.get_text() for label in ax.get_yticklabels()]
     labels = [label.get_text() for label in ax.texts]

@@ -1,20 +1,22 @@
 """The options of a model, and the code that makes it again."""
 
 from inspect import Parameter, signature
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
-from saltus.estimators import Regressor
-from saltus.inspection.document import Table
-from saltus.inspection.findings import ended_early
+from saltus.estimators import NetworkRegressor
+from saltus.inspection.document import TextTable
 
-# Larger arrays have a name in the code instead of being written out.
+# Larger arrays, and families that hold them, have a name in the code instead of being written out.
 LARGEST_ARRAY = 60
+LONGEST_TEXT = 20 * LARGEST_ARRAY
+LONGEST_CELL = 100
 PLAIN = (bool, int, float, str, type(None))
 
 
-def option_table(model: Regressor) -> Table:
+def option_table(model: NetworkRegressor) -> TextTable:
     """List all options with their defaults; those that differ are marked."""
     changed = changed_options(model)
     rows = [
@@ -22,21 +24,21 @@ def option_table(model: Regressor) -> Table:
         for name, parameter in _parameters(model).items()
     ]
     caption = f"All options of {type(model).__name__}; {len(changed)} of {len(rows)} differ from the default."
-    return Table(caption, [("option", ""), ("value", ""), ("default", ""), ("differs", "")], rows)
+    return TextTable(caption, [("option", ""), ("value", ""), ("default", ""), ("differs", "")], rows)
 
 
-def changed_options(model: Regressor) -> dict[str, Any]:
+def changed_options(model: NetworkRegressor) -> dict[str, Any]:
     """Take the options that differ from their default."""
     values = {name: _plain(getattr(model, name)) for name in _parameters(model)}
     return {name: value for name, value in values.items() if repr(value) != repr(_parameters(model)[name].default)}
 
 
-def recipe_code(model: Regressor) -> str:
+def recipe_code(model: NetworkRegressor) -> str:
     """Write the code that fits the model again, given X and y."""
     imports, arguments = {"saltus": {type(model).__name__}}, []
     for name, value in changed_options(model).items():
         arguments.append(f"{name}={_in_code(name, value)}")
-        if not isinstance(value, (*PLAIN, np.ndarray, np.random.RandomState)):
+        if not (isinstance(value, (*PLAIN, np.ndarray, np.random.RandomState)) or _is_large(value)):
             home = type(value).__module__
             imports.setdefault("saltus" if home.startswith("saltus.") else home, set()).add(type(value).__name__)
     lines = [f"from {home} import {', '.join(sorted(names))}" for home, names in sorted(imports.items())]
@@ -47,14 +49,14 @@ def recipe_code(model: Regressor) -> str:
     return "\n".join([*lines, "", f"model = {type(model).__name__}({', '.join(arguments)}).fit({data})"])
 
 
-def recipe_caveats(model: Regressor) -> list[str]:
+def recipe_caveats(model: NetworkRegressor) -> list[str]:
     """Say what may keep that code from giving the same model to the last bit."""
     caveats = []
     if model.random_state is None:
         caveats.append("No random_state was given: another fit draws other random numbers.")
     elif not isinstance(_plain(model.random_state), int):
         caveats.append("random_state was a generator, whose state before the fit is not known.")
-    if ended_early(model):
+    if model._ended_early:
         caveats.append("The fit was ended before its time, and that code does not end it there.")
     if getattr(model, "max_time", None) is not None:
         caveats.append("max_time was set: how far the search gets depends on the machine.")
@@ -64,7 +66,7 @@ def recipe_caveats(model: Regressor) -> list[str]:
     return caveats or ["The same versions on the same kind of processor give the same model, to the last bit."]
 
 
-def _parameters(model: Regressor) -> dict[str, Parameter]:
+def _parameters(model: NetworkRegressor) -> dict[str, Parameter]:
     return dict(signature(type(model)).parameters)
 
 
@@ -76,11 +78,13 @@ def _plain(value: Any) -> Any:
 
 
 def _is_large(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.size > LARGEST_ARRAY
+    return value.size > LARGEST_ARRAY if isinstance(value, np.ndarray) else len(repr(value)) > LONGEST_TEXT
 
 
 def _in_short(value: Any) -> str:
-    return f"array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    return shorten(repr(value), LONGEST_CELL, placeholder=" ...") if _is_large(value) else repr(value)
 
 
 def _in_code(name: str, value: Any) -> str:

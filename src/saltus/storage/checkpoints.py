@@ -32,24 +32,24 @@ def read_checkpoint(path: str | os.PathLike[str], design: Design, fingerprint: s
             f"anew without resume."
         )
     if not all(_fits(chain, design) for chain in checkpoint.chains):
-        raise FileError(f"{path} is damaged: its centres do not fit the data. Start anew without resume.")
+        raise FileError(f"{path} is damaged: its terms do not fit the data. Start anew without resume.")
     return checkpoint
 
 
 def _fits(chain: SavedChain | SavedSampler | None, design: Design) -> bool:
-    """Say whether a chain could have come from a design: its places from the kind that it names."""
-    kind = getattr(chain, "kind", 0)
-    if not 0 <= kind < len(design.kinds):
+    """Say whether a chain could have come from a design: its terms from the variant that it names."""
+    variant = getattr(chain, "variant", 0)
+    if not 0 <= variant < len(design.variants):
         return False
-    target, k_max = design.kinds[kind].target, design.kinds[kind].k_max
-    q, d = target.to_metric.shape
-    for place in (chain, getattr(chain, "halfway", None)):
-        if place is None or place.centers is None or place.relevance is None:
+    family, k_max = design.variants[variant].family, design.variants[variant].k_max
+    p, s = family.n_parameters, family.starting_shared.size
+    for saved in (chain, getattr(chain, "halfway", None)):
+        if saved is None or saved.parameters is None or saved.shared is None:
             continue
-        if place.centers.shape[1:] != (d,) or len(place.centers) > k_max or place.relevance.shape != (q,):
+        if saved.parameters.shape[1:] != (p,) or len(saved.parameters) > k_max or saved.shared.shape != (s,):
             return False
-        record = getattr(place, "record", None)
-        if record is not None and (record.best_centers.shape != (k_max, d) or record.best_by_k.shape != (k_max + 1,)):
+        record = getattr(saved, "record", None)
+        if record is not None and (record.best_parameters.shape, record.best_by_k.shape) != ((k_max, p), (k_max + 1,)):
             return False
     return True
 

@@ -23,7 +23,9 @@ from saltus.storage.encoding import NUMBERS, Decoder, Encoder, unique_keys
 
 T = TypeVar("T")
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# Those before were written by development versions, of models that were not made of terms.
+OLDEST_VERSION = 2
 
 # In bytes; the directory lists the members of the zip.
 LARGEST_FILE, LARGEST_DOCUMENT, LARGEST_DIRECTORY = 2**30, 2**24, 2**16
@@ -45,10 +47,10 @@ class FileError(ValueError):
     """A model file that cannot be written or read. The message says why, and what to do."""
 
 
-def pack(kind: str, values: Mapping[str, Any], encoder: Encoder) -> bytes:
-    """Write encoded values as the bytes of a file of this kind."""
+def pack(file_format: str, values: Mapping[str, Any], encoder: Encoder) -> bytes:
+    """Write encoded values as the bytes of a file of this format."""
     document = {
-        "format": kind,
+        "format": file_format,
         "format_version": FORMAT_VERSION,
         "saltus_version": __version__,
         **values,
@@ -63,11 +65,11 @@ def pack(kind: str, values: Mapping[str, Any], encoder: Encoder) -> bytes:
     return _to_zip(members)
 
 
-def unpack(kind: str, file: BinaryIO, build: Callable[[Decoder, Mapping[str, Any]], T]) -> T:
-    """Read a file of this kind and build what it holds. Raises FileError for any bytes that are none."""
+def unpack(file_format: str, file: BinaryIO, build: Callable[[Decoder, Mapping[str, Any]], T]) -> T:
+    """Read a file of this format and build what it holds. Raises FileError for any bytes that are none."""
     try:
         with _open_zip(file) as archive:
-            document = _read_document(archive, kind)
+            document = _read_document(archive, file_format)
             arrays = _cut(_read_numbers(archive), document["arrays"])
         return build(Decoder(arrays, document["parts"]), document)
     except FileError:
@@ -75,18 +77,18 @@ def unpack(kind: str, file: BinaryIO, build: Callable[[Decoder, Mapping[str, Any
     except Exception as error:  # there is no end to what hostile bytes make zipfile, json or NumPy raise
         said = str(error) if type(error) in (ValueError, TypeError) else f"{type(error).__name__}: {error}"
         raise FileError(
-            f"is damaged, or is no {kind.removeprefix('saltus ')} file: {_printable(said)}. Save the "
-            f"{kind.removeprefix('saltus ')} again, or get another copy of its file."
+            f"is damaged, or is no {file_format.removeprefix('saltus ')} file: {_printable(said)}. Save the "
+            f"{file_format.removeprefix('saltus ')} again, or get another copy of its file."
         ) from error
 
 
-def read(kind: str, path: str | os.PathLike[str], build: Callable[[Decoder, Mapping[str, Any]], T]) -> T:
+def read(file_format: str, path: str | os.PathLike[str], build: Callable[[Decoder, Mapping[str, Any]], T]) -> T:
     """Do so with the file at a path, which messages then name."""
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise FileError(f"{path} is not a file. Give the path of a {kind.removeprefix('saltus ')} file.")
+        raise FileError(f"{path} is not a file. Give the path of a {file_format.removeprefix('saltus ')} file.")
     with open(path, "rb") as file:
         try:
-            return unpack(kind, file, build)
+            return unpack(file_format, file, build)
         except FileError as error:
             raise FileError(f"{path} {error}") from error.__cause__
 
@@ -158,17 +160,22 @@ def _read_member(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:
     return content
 
 
-def _read_document(archive: zipfile.ZipFile, kind: str) -> dict[str, Any]:
+def _read_document(archive: zipfile.ZipFile, file_format: str) -> dict[str, Any]:
     """Read the JSON; refuse a version that is not known."""
     content = _read_member(archive, DOCUMENT, LARGEST_DOCUMENT)
     document: dict[str, Any] = json.loads(content, object_pairs_hook=unique_keys, parse_constant=_refuse)
     version = document["format_version"]
-    if document["format"] != kind or type(version) is not int or version < 1:
+    if document["format"] != file_format or type(version) is not int or version < 1:
         raise ValueError(f"it calls itself {document['format']!r}, version {version!r}")
     if version > FORMAT_VERSION:
         raise FileError(
             f"has format {_printable(version)}, written by saltus {_printable(document['saltus_version'])}. This is "
             f"saltus {__version__}, which reads formats up to {FORMAT_VERSION}. Install a newer saltus."
+        )
+    if version < OLDEST_VERSION:
+        raise FileError(
+            f"has format {version}, written by saltus {_printable(document['saltus_version'])}, a development version. "
+            f"This is saltus {__version__}, which reads formats from {OLDEST_VERSION} on. Fit and save again."
         )
     return document
 
@@ -179,9 +186,9 @@ def _refuse(constant: str) -> None:
 
 def _read_numbers(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
     """Read the flat array of each type of number."""
-    strangers = set(archive.namelist()) - {DOCUMENT, *MEMBERS.values()}
-    if strangers:
-        raise ValueError(f"it has a member {min(strangers)!r}")
+    unknown = set(archive.namelist()) - {DOCUMENT, *MEMBERS.values()}
+    if unknown:
+        raise ValueError(f"it has a member {min(unknown)!r}")
     return {
         name: _from_npy(_read_member(archive, member, LARGEST_FILE), _on_disk(name))
         for name, member in MEMBERS.items()

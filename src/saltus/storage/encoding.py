@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.storage.schema import PARTS, SHAPES, check_sizes, check_types
+from saltus.storage.schema import CLASSES, PARTS, check_sizes, check_types
 
 # The types of numbers that a model may hold.
 NUMBERS = (
@@ -39,20 +39,20 @@ class Encoder:
 
     def encode(self, value: Any) -> Any:
         """Encode a value. Raises TypeError, which names the type, for one that a file cannot hold."""
-        kind = type(value)
-        if value is None or kind in (bool, int, str):
+        value_type = type(value)
+        if value is None or value_type in (bool, int, str):
             return value
-        if kind is float:
+        if value_type is float:
             return value if math.isfinite(value) else {"float": repr(value)}
-        if kind is list:
+        if value_type is list:
             return [self.encode(item) for item in value]
-        if kind is tuple:
+        if value_type is tuple:
             return {"tuple": [self.encode(item) for item in value]}
-        if kind is dict:
+        if value_type is dict:
             return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
         if isinstance(value, np.generic) and value.dtype.name in NUMBERS:
             return {"scalar": [value.dtype.name, self.encode(value.item())]}
-        if kind is np.random.RandomState:
+        if value_type is np.random.RandomState:
             return self._encode_random_state(value)
         if id(value) not in self._references:
             self._references[id(value)] = value, self._refer(value)
@@ -60,13 +60,13 @@ class Encoder:
 
     def _refer(self, value: Any) -> dict[str, Any]:
         """Put an array or a part where it belongs, and refer to it."""
-        kind = type(value)
-        if kind in SHAPES:
+        value_type = type(value)
+        if value_type in CLASSES:
             encoded = {field.name: self.encode(getattr(value, field.name)) for field in fields(value)}
-            self.parts.append((kind.__name__, encoded))
+            self.parts.append((value_type.__name__, encoded))
             return {"part": len(self.parts) - 1}
-        if kind not in (np.ndarray, np.memmap):
-            raise TypeError(f"an object of class {kind.__module__}.{kind.__qualname__}")
+        if value_type not in (np.ndarray, np.memmap):
+            raise TypeError(f"an object of class {value_type.__module__}.{value_type.__qualname__}")
         if value.dtype.name in NUMBERS:
             self.arrays.append(value)
             return {"array": len(self.arrays) - 1}
@@ -89,7 +89,7 @@ class Decoder:
         self.shared_sizes: dict[str, int] = {}
         self._arrays = arrays
         self._parts: list[Any] = []
-        self._kinds: dict[str, Callable[[Any], Any]] = {
+        self._builders: dict[str, Callable[[Any], Any]] = {
             "array": lambda content: _pick(self._arrays, content),
             "part": lambda content: _pick(self._parts, content),
             "tuple": tuple,
@@ -114,13 +114,13 @@ class Decoder:
             return [self.decode(item, depth + 1) for item in value]
         if not isinstance(value, dict):
             return value
-        ((kind, content),) = value.items()
-        return self._kinds[kind](self.decode(content, depth + 1))
+        ((tag, content),) = value.items()
+        return self._builders[tag](self.decode(content, depth + 1))
 
-    def _build(self, kind: type, values: Mapping[str, Any]) -> Any:
+    def _build(self, part_type: type, values: Mapping[str, Any]) -> Any:
         decoded = self.decode_all(values)
-        check_types(kind, decoded)
-        part = kind(**decoded)
+        check_types(part_type, decoded)
+        part = part_type(**decoded)
         check_sizes(part, self.shared_sizes)
         return part
 

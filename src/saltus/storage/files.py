@@ -57,18 +57,18 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _pack(model: NetworkRegressor) -> bytes:
     """Write a model as the bytes of a file."""
-    kind = type(model)
-    if kind not in REGRESSORS.values():
-        raise FileError(f"Only {' and '.join(REGRESSORS)} can be saved, got {kind.__name__}. Pickle it instead.")
+    estimator = type(model)
+    if estimator not in REGRESSORS.values():
+        raise FileError(f"Only {' and '.join(REGRESSORS)} can be saved, got {estimator.__name__}. Pickle it instead.")
     parameters = model.get_params(deep=False)
     left_out = {*parameters, CALLBACKS}
     attributes = _detach_draws({name: value for name, value in vars(model).items() if name not in left_out})
-    unknown = sorted(attributes.keys() - fitted_names(kind))
+    unknown = sorted(attributes.keys() - fitted_names(estimator))
     if unknown:
         raise FileError(f"No model file has room for {', '.join(unknown)}. Delete it, or pickle the model.")
     encoder = Encoder()
     values = {
-        "regressor": kind.__name__,
+        "regressor": estimator.__name__,
         "parameters": _encode_all(encoder, parameters),
         "attributes": _encode_all(encoder, attributes),
     }
@@ -87,11 +87,11 @@ def _encode_all(encoder: Encoder, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _build(decoder: Decoder, document: Mapping[str, Any]) -> NetworkRegressor:
     """Make a model of its parameters and fitted attributes, all checked."""
-    kind = REGRESSORS[document["regressor"]]
-    model: NetworkRegressor = kind(**decoder.decode_all(document["parameters"]))
+    estimator = REGRESSORS[document["regressor"]]
+    model: NetworkRegressor = estimator(**decoder.decode_all(document["parameters"]))
     model._validate_params()
     attributes = decoder.decode_all(document["attributes"])
-    check_types(kind, attributes)
+    check_types(estimator, attributes)
     model.__dict__.update(_attach_draws(attributes))
     check_sizes(model, decoder.shared_sizes)
     return model

@@ -1,7 +1,7 @@
 """What a model file may hold: which classes, which fields, of which types and shapes.
 
-To let models hold something new, add a line: a dataclass to `SHAPES`, a fitted attribute to the table of its regressor.
-Types are those that the classes themselves declare.
+To let models hold something new, add a line: a dataclass to `CLASSES`, a fitted attribute to the table of its
+regressor. Types and axes are those that the classes themselves declare.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,89 +15,60 @@ from numpy.typing import NDArray
 
 from saltus._typing import Floats
 from saltus.engine.drivers.checkpoints import Checkpoint, GeneratorState, Halfway, SavedChain, SavedRecord, SavedSampler
-from saltus.engine.drivers.sample import PosteriorChain
+from saltus.engine.drivers.outputs import PosteriorChain
 from saltus.engine.drivers.schedules import Constant, Geometric, Linear, Logarithmic
-from saltus.engine.problem.design import Box, OutputScale
+from saltus.engine.problem.scaling import Box, OutputScale
 from saltus.engine.results.chains import AnnealResult, BestState, ChainResult, MoveCount, Snapshot, Trace
 from saltus.engine.results.draws import Draws
 from saltus.engine.results.network import Network
 from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators import AnnealedRegressor, BayesianRegressor
 from saltus.estimators.notes import ColumnNotes, DataNotes
-from saltus.families import Basis, Radial
+from saltus.families import (
+    FAMILIES,
+    FAMILY_ATTRIBUTES,
+    FAMILY_POSTERIOR_ATTRIBUTES,
+    FITTED_FAMILIES,
+    Family,
+    FittedFamily,
+)
 from saltus.inspection.diagnostics import Diagnostic
 
-# Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates of the metric, c outputs,
-# f columns of the linear term. Any other letter is a size within one object.
+# Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates that a family takes these to,
+# c outputs, f columns of the linear term. Any other letter is a size within one object.
 SHARED_SIZES = frozenset("dvqcf")
 
-# The dataclasses that a model may be made of, and the shapes of their arrays.
-SHAPES: dict[type, dict[str, str]] = {
-    AnnealResult: {},
-    BestState: {"places": "ks", "relevance": "q", "rss": "c"},
-    Box: {"lower": "d", "width": "d", "varies": "d"},
-    ChainResult: {},
-    Checkpoint: {},
-    ColumnNotes: {"names": "n", "min": "n", "mean": "n", "std": "n", "max": "n"},
-    Constant: {},
-    DataNotes: {},
-    Diagnostic: {},
-    Draws: {
-        "n_bases": "n",
-        "centers_unit": "kv",
-        "sharpness": "k",
-        "relevance": "nq",
-        "mean": "mc",
-        "K": "w",
-        "S": "nc",
-        "delta_squared": "nc",
-        "sigma_squared": "nc",
-        "rate": "n",
-        "log_posterior": "n",
-    },
-    Features: {"to_metric": "qv", "means": "v", "spreads": "v", "kept": "e"},
-    GeneratorState: {},
-    Geometric: {},
-    Halfway: {"centers": "ks", "relevance": "q"},
-    Linear: {},
-    Logarithmic: {},
-    MoveCount: {},
-    Network: {
-        "to_metric": "qv",
-        "means": "v",
-        "constant": "c",
-        "slope": "vc",
-        "centers_unit": "kv",
-        "sharpness": "k",
-        "coefficients": "kc",
-    },
-    OutputScale: {"mean": "c", "scale": "c"},
-    PosteriorChain: {},
-    Predictive: {},
-    Radial: {},
-    SavedChain: {"centers": "ks", "relevance": "q"},
-    SavedRecord: {
-        "best_centers": "ms",
-        "best_k": "i",
-        "best_relevance": "q",
-        "best_log_posterior": "i",
-        "best_iteration": "i",
-        "best_by_k": "b",
-        "counts": "gh",
-        "trace_k": "n",
-        "trace_log_posterior": "n",
-    },
-    SavedSampler: {
-        "centers": "ks",
-        "relevance": "q",
-        "delta_squared": "c",
-        "sigma_squared": "c",
-        "rate": "i",
-        "counts": "gh",
-    },
-    Snapshot: {},
-    Trace: {"iteration": "n", "n_bases": "n", "log_posterior": "n", "temperature": "n"},
-}
+# The dataclasses that a model may be made of. Fields that are arrays say which axes they have.
+CLASSES: tuple[type, ...] = (
+    AnnealResult,
+    BestState,
+    Box,
+    ChainResult,
+    Checkpoint,
+    ColumnNotes,
+    Constant,
+    DataNotes,
+    Diagnostic,
+    Draws,
+    Features,
+    GeneratorState,
+    Geometric,
+    Halfway,
+    Linear,
+    Logarithmic,
+    MoveCount,
+    Network,
+    OutputScale,
+    PosteriorChain,
+    Predictive,
+    SavedChain,
+    SavedRecord,
+    SavedSampler,
+    Snapshot,
+    Trace,
+    *FAMILIES,
+    *FITTED_FAMILIES,
+)
 
 
 class Fitted(TypedDict):
@@ -108,25 +79,21 @@ class Fitted(TypedDict):
     feature_names_in_: NotRequired[Annotated[NDArray[np.object_], "d"]]
     n_features_in_: int
     noise_variance_: Annotated[float | Floats, "c"]
-    relevance_: NotRequired[Annotated[Floats, "d"]]
 
 
 class FittedAnnealed(Fitted):
     """Those of AnnealedRegressor."""
 
-    basis_coef_: Annotated[Floats, "ck"]
-    centers_: Annotated[Floats, "kd"]
     criterion_value_: float
     intercept_: Annotated[float | Floats, "c"]
     linear_coef_: Annotated[Floats, "cd"]
     log_posterior_: float
-    metric_: Annotated[Floats, "dd"]
-    n_bases_: int
+    n_terms_: int
     n_iter_: int
     networks_: Annotated[tuple[Network, ...], "n"]
     result_: AnnealResult
+    term_coef_: Annotated[Floats, "ck"]
     weights_: Annotated[Floats, "n"]
-    widths_: Annotated[Floats, "k"]
 
 
 class FittedBayesian(Fitted):
@@ -135,25 +102,35 @@ class FittedBayesian(Fitted):
     _predictive: Predictive
     chains_: tuple[PosteriorChain, ...]
     diagnostics_: tuple[Diagnostic, ...]
-    inclusion_: NotRequired[Annotated[Floats, "d"]]
     map_estimate_: Network
     n_warmup_: int
     posterior_k_: dict[int, float]
     status_: str
 
 
-FITTED: dict[type, type] = {AnnealedRegressor: FittedAnnealed, BayesianRegressor: FittedBayesian}
+def _with_attributes(table: type, attributes: Mapping[str, str]) -> type:
+    """Add the fitted attributes that families give, which depend on the family."""
+    kept = get_type_hints(table, include_extras=True)  # which keeps NotRequired
+    added = {name: NotRequired[Annotated[Floats, letters]] for name, letters in attributes.items()}
+    made: type = TypedDict(table.__name__, {**kept, **added})  # type: ignore[misc]
+    return made
+
+
+FITTED: dict[type, type] = {
+    AnnealedRegressor: _with_attributes(FittedAnnealed, FAMILY_ATTRIBUTES),
+    BayesianRegressor: _with_attributes(FittedBayesian, FAMILY_POSTERIOR_ATTRIBUTES),
+}
 
 # By name, as files know them.
-REGRESSORS = {kind.__name__: kind for kind in FITTED}
-PARTS = {kind.__name__: kind for kind in SHAPES}
+REGRESSORS = {each.__name__: each for each in FITTED}
+PARTS = {each.__name__: each for each in CLASSES}
 
 # The classes that stand for a protocol.
-IMPLEMENTATIONS: dict[Any, tuple[type, ...]] = {Basis: (Radial,)}
+IMPLEMENTATIONS: dict[Any, tuple[type, ...]] = {Family: FAMILIES, FittedFamily: FITTED_FAMILIES}
 
 
 def _draws_sizes(draws: Draws) -> dict[str, int]:
-    k, f, c = draws.n_bases, draws.m_fixed, draws.S.shape[1]
+    k, f, c = draws.n_terms, draws.m_fixed, draws.S.shape[1]
     return {"f": f, "k": int(k.sum()), "m": int((k + f).sum()), "w": int(c * ((k + f) ** 2).sum())}
 
 
@@ -161,9 +138,16 @@ def _regressor_sizes(model: Any) -> dict[str, int]:
     return {"d": model.n_features_in_, **({"c": 1} if model._single_output else {})}
 
 
+def _are_of(family: Any, terms: Any) -> bool:
+    """Say whether terms have as many parameters, own and shared, as their family asks for."""
+    return bool(
+        terms.parameters.shape[1] == family.n_parameters and terms.shared.shape[-1] == family.starting_shared.size
+    )
+
+
 # Sizes that are not the length of an array, but must agree with the lengths of some.
 SIZES: dict[type, Callable[[Any], dict[str, int]]] = {
-    AnnealedRegressor: lambda model: {**_regressor_sizes(model), "k": model.n_bases_},
+    AnnealedRegressor: lambda model: {**_regressor_sizes(model), "k": model.n_terms_},
     BayesianRegressor: _regressor_sizes,
     Box: lambda box: {"v": int(box.varies.sum())},
     DataNotes: lambda notes: {"d": len(notes.inputs.names), "c": len(notes.outputs.names)},
@@ -175,11 +159,15 @@ SIZES: dict[type, Callable[[Any], dict[str, int]]] = {
 TRUTHS: dict[type, Callable[[Any], bool]] = {
     AnnealResult: lambda result: 0 <= result.best_chain < len(result.chains),
     AnnealedRegressor: lambda model: len(model.networks_) > 0,
-    BayesianRegressor: lambda model: len(model.chains_) > 0,
-    Draws: lambda draws: bool((draws.n_bases >= 0).all()),
+    BayesianRegressor: lambda model: (
+        len(model.chains_) > 0
+        and all(_are_of(model._predictive.features.family, chain.draws) for chain in model.chains_)
+    ),
+    Draws: lambda draws: bool((draws.n_terms >= 0).all()),
     Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
+    Network: lambda network: _are_of(network.family, network),
     Predictive: lambda predictive: predictive.degrees > 0,
-    SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_centers),
+    SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_parameters),
 }
 
 
@@ -188,17 +176,17 @@ def fitted_names(regressor: type) -> frozenset[str]:
     return frozenset(get_type_hints(FITTED[regressor]))
 
 
-def check_types(kind: type, values: Mapping[str, Any]) -> None:
-    """Raise TypeError unless `values` are the fields of `kind`, of the types that it declares."""
-    table = FITTED.get(kind, kind)
+def check_types(owner: type, values: Mapping[str, Any]) -> None:
+    """Raise TypeError unless `values` are the fields of `owner`, of the types that it declares."""
+    table = FITTED.get(owner, owner)
     hints = _hints(table)
     required: frozenset[str] = getattr(table, "__required_keys__", frozenset())
     missing, unknown = required - values.keys(), values.keys() - hints.keys()
     if missing or unknown:
-        raise TypeError(f"{kind.__name__} with{'out' if missing else ''} {', '.join(sorted(missing or unknown))}")
+        raise TypeError(f"{owner.__name__} with{'out' if missing else ''} {', '.join(sorted(missing or unknown))}")
     for name, value in values.items():
         if not conforms(value, hints[name]):
-            raise TypeError(f"{kind.__name__}.{name} is not {hints[name]} but {type(value).__name__}")
+            raise TypeError(f"{owner.__name__}.{name} is not {hints[name]} but {type(value).__name__}")
 
 
 def check_sizes(part: Any, shared: dict[str, int]) -> None:
@@ -206,38 +194,40 @@ def check_sizes(part: Any, shared: dict[str, int]) -> None:
 
     Sizes that `part` is the first to show are added to `shared`.
     """
-    kind = type(part)
-    if kind in TRUTHS and not TRUTHS[kind](part):
-        raise ValueError(f"{kind.__name__} counts or refers to what is not there")
+    owner = type(part)
+    if owner in TRUTHS and not TRUTHS[owner](part):
+        raise ValueError(f"{owner.__name__} counts or refers to what is not there")
     own: dict[str, int] = {}
     for letter, size in _sizes(part):
         known = shared if letter in SHARED_SIZES else own
         if known.setdefault(letter, size) != size:
-            raise ValueError(f"{kind.__name__} has arrays that do not fit: {letter} is {known[letter]} and {size}")
+            raise ValueError(f"{owner.__name__} has arrays that do not fit: {letter} is {known[letter]} and {size}")
 
 
 def _sizes(part: Any) -> Iterator[tuple[str, int]]:
     """Go through the sizes that a part shows, each under its letter."""
-    kind = type(part)
-    if kind in SIZES:
-        yield from SIZES[kind](part).items()
-    for name, letters in (_fitted_shapes(part) if kind in FITTED else SHAPES[kind]).items():
+    owner = type(part)
+    if owner in SIZES:
+        yield from SIZES[owner](part).items()
+    for name, letters in _shapes(part).items():
         value = getattr(part, name)
         if value is None:
             continue
         shape = (len(value),) if isinstance(value, tuple) else np.shape(value)
         if len(shape) != len(letters):
-            raise ValueError(f"{kind.__name__}.{name} should have {len(letters)} axes and has the shape {shape}")
+            raise ValueError(f"{owner.__name__}.{name} should have {len(letters)} axes and has the shape {shape}")
         yield from zip(letters, shape, strict=True)
 
 
-def _fitted_shapes(model: Any) -> dict[str, str]:
-    """Collect the shapes of the fitted attributes that a model has."""
+def _shapes(part: Any) -> dict[str, str]:
+    """Collect the letters of the axes of the arrays that a part has."""
+    owner = type(part)
     shapes = {}
-    for name, hint in get_type_hints(FITTED[type(model)], include_extras=True).items():
+    for name, hint in get_type_hints(FITTED.get(owner, owner), include_extras=True).items():
         hint = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
-        if get_origin(hint) is Annotated and hasattr(model, name):
-            shapes[name] = hint.__metadata__[0].replace("c", "" if model._single_output else "c")
+        if get_origin(hint) is Annotated and hasattr(part, name):
+            letters = hint.__metadata__[0]
+            shapes[name] = letters.replace("c", "") if owner in FITTED and part._single_output else letters
     return shapes
 
 

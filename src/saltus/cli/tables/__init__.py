@@ -11,7 +11,7 @@ from saltus.cli.tables.table import Column, Table, TableError
 __all__ = ["Column", "Dialect", "Table", "TableError", "read_table"]
 
 # How files begin that are often taken for a table, and what to do with them.
-STRANGERS = {
+NOT_TABLES = {
     b"PK\x03\x04": "a zip, such as an Excel workbook or a model file. Of a workbook, save a sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook. Save a sheet as CSV",
     b"\x1f\x8b": "compressed by gzip. Unpack it first",
@@ -67,7 +67,7 @@ def read_table(
 def _refuse_strangers(path: Path, head: bytes) -> None:
     if not head.strip():
         raise TableError(f"{path} is empty.")
-    for beginning, what in STRANGERS.items():
+    for beginning, what in NOT_TABLES.items():
         if head.startswith(beginning):
             raise TableError(f"{path} is not a CSV or Parquet file but {what}.")
     if b"\x00" in head and not head.startswith(UTF_16):

@@ -1,4 +1,4 @@
-"""A map of the centres."""
+"""A map of the terms."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,34 +7,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus.engine.results.network import Network
-from saltus.estimators import BayesianRegressor, Regressor
-from saltus.estimators.base import check_inputs
+from saltus.estimators import NetworkRegressor
+from saltus.estimators.checks import check_inputs
 from saltus.inspection.curves import spread_out
-from saltus.inspection.findings import find_column, rank_by_relevance, single_network
+from saltus.inspection.findings import find_column, rank_by_strength
 from saltus.plots.style import BLUE, GREEN, ORANGE, finish, ink, legend_below, make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_ROWS = 1000
-MOST_DRAWN_CENTERS = 2000
+MOST_DRAWN_TERMS = 2000
 CONTOUR_POINTS = 40
 SMALLEST_MARK, LARGEST_MARK = 25.0, 160.0
 
 
-def plot_centers(
-    model: Regressor,
+def plot_terms(
+    model: NetworkRegressor,
     X: ArrayLike | None = None,
     *,
     features: Sequence[int | str] | None = None,
     output: int | str = 0,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw where the centres are, over the two inputs that are most relevant in the basis functions.
+    """Draw where the terms are, over the two inputs on which they depend most strongly.
 
     Marks are larger where coefficients are; lines are contours of the network that they belong to, the other
-    inputs at their means. Of a Bayesian model, that is the draw with the highest density; centres of other draws are
-    dots. Where the basis functions use one input, coefficients are drawn against it.
+    inputs at their means. Of a Bayesian model, that is the draw with the highest density; terms of other draws are
+    dots. Where the terms use one input, coefficients are drawn against it.
 
     Parameters
     ----------
@@ -54,41 +54,43 @@ def plot_centers(
     notes = model.data_notes_
     i = find_column(notes.output_names, output, "output")
     if features is None:
-        over = rank_by_relevance(model).tolist()[:2]
+        over = rank_by_strength(model).tolist()[:2]
     else:
         over = [find_column(notes.input_names, feature, "input") for feature in features]
     if features is not None and len(over) != 2:
         raise ValueError(f"features must name two inputs. Got {len(over)}.")
     rows = None if X is None else check_inputs(model, X)
     ax = make_axes(ax)
-    network = single_network(model)
-    if not over or len(network.centers) == 0:
+    network = model._single_network
+    if not over or network.n_terms == 0:
         ax.text(0.5, 0.5, "none: the model is linear", ha="center", va="center", transform=ax.transAxes)
         ax.set(xticks=[], yticks=[])
-        return finish(ax, title="Centres", xlabel="", ylabel="")
+        return finish(ax, title="Terms", xlabel="", ylabel="")
     if len(over) == 1:
         _draw_coefficients(ax, network, over[0], i)
         ax.set_xlim(*_widened(*_ends(model, network, over[0])))
-        return finish(ax, title="Centres", xlabel=notes.input_names[over[0]], ylabel="coefficient")
+        return finish(ax, title="Terms", xlabel=notes.input_names[over[0]], ylabel="coefficient")
     _draw_contours(ax, model, network, over, i)
     if rows is not None:
         part = rows[spread_out(len(rows), MOST_ROWS)]
         ax.plot(*part[:, over].T, ".", color=ink(), ms=3, alpha=0.4, lw=0, label="rows")
-    if isinstance(model, BayesianRegressor):
-        _draw_other_draws(ax, model, over)
-    _draw_centers(ax, network, over, i)
+    others = model._other_places()
+    if others is not None:
+        part = others[spread_out(len(others), MOST_DRAWN_TERMS)]
+        ax.plot(*part[:, over].T, ".", color=GREEN, ms=2.5, alpha=0.35, lw=0, label="other draws")
+    _draw_terms(ax, network, over, i)
     legend_below(ax)
-    return finish(ax, title="Centres", xlabel=notes.input_names[over[0]], ylabel=notes.input_names[over[1]])
+    return finish(ax, title="Terms", xlabel=notes.input_names[over[0]], ylabel=notes.input_names[over[1]])
 
 
 def _draw_coefficients(ax: "Axes", network: Network, feature: int, output: int) -> None:
-    at, height = network.centers[:, feature], network.basis_coef[output]
+    at, height = network.places[:, feature], network.term_coef[output]
     ax.axhline(0.0, color=ink(), lw=0.8)
     ax.vlines(at, 0.0, height, color=BLUE, lw=1.4)
     ax.plot(at, height, "o", color=BLUE, ms=6)
 
 
-def _draw_contours(ax: "Axes", model: Regressor, network: Network, over: list[int], output: int) -> None:
+def _draw_contours(ax: "Axes", model: NetworkRegressor, network: Network, over: list[int], output: int) -> None:
     inputs = model.data_notes_.inputs
     ends = [_ends(model, network, j) for j in over]
     across, up = (np.linspace(low, high, CONTOUR_POINTS) for low, high in ends)
@@ -101,9 +103,9 @@ def _draw_contours(ax: "Axes", model: Regressor, network: Network, over: list[in
     ax.set(xlim=_widened(*ends[0]), ylim=_widened(*ends[1]))
 
 
-def _ends(model: Regressor, network: Network, feature: int) -> tuple[float, float]:
-    """Find the range of an input, centres included."""
-    inputs, at = model.data_notes_.inputs, network.centers[:, feature]
+def _ends(model: NetworkRegressor, network: Network, feature: int) -> tuple[float, float]:
+    """Find the range of an input, the places of the terms included."""
+    inputs, at = model.data_notes_.inputs, network.places[:, feature]
     return min(inputs.min[feature], at.min()), max(inputs.max[feature], at.max())
 
 
@@ -111,20 +113,13 @@ def _widened(low: float, high: float) -> tuple[float, float]:
     return low - 0.05 * (high - low), high + 0.05 * (high - low)
 
 
-def _draw_other_draws(ax: "Axes", model: BayesianRegressor, over: list[int]) -> None:
-    box = model._predictive.features.box
-    centers = box.from_unit(np.concatenate([chain.draws.centers_unit for chain in model.chains_]))
-    part = centers[spread_out(len(centers), MOST_DRAWN_CENTERS)]
-    ax.plot(*part[:, over].T, ".", color=GREEN, ms=2.5, alpha=0.35, lw=0, label="other draws")
-
-
-def _draw_centers(ax: "Axes", network: Network, over: list[int], output: int) -> None:
-    coefficient = network.basis_coef[output]
-    size = LARGEST_MARK * np.abs(coefficient) / np.abs(coefficient).max()
+def _draw_terms(ax: "Axes", network: Network, over: list[int], output: int) -> None:
+    coefficient = network.term_coef[output]
+    size = LARGEST_MARK * np.abs(coefficient) / (np.abs(coefficient).max() or 1.0)
     for sign, marker, color, label in ((1, "o", BLUE, "coefficient > 0"), (-1, "s", ORANGE, "coefficient < 0")):
         chosen = np.sign(coefficient) == sign
         if chosen.any():
-            across, up = network.centers[chosen][:, over].T
+            across, up = network.places[chosen][:, over].T
             ax.scatter(
                 across,
                 up,
