@@ -3,27 +3,68 @@
 import numpy as np
 from numba import njit
 
-from saltus.engine.kernels import factor, moves
-from saltus.families import radial
-from saltus.families import registry as evaluate
+from saltus.engine.kernels import edit_algebra, moves, target
+from saltus.families import profiles, terms
+from saltus.families.radial.kernels import RadialData
+from saltus.families.registry import Families
+from saltus.families.terms import make_terms
 
 
 @njit
 def score(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
-    return factor.score(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
+    return edit_algebra.score(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
 
 
 @njit
 def commit(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
-    factor.commit(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
+    edit_algebra.commit(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
+
+
+def propose(rng, move, the_terms, k_max, split_scale, walk_scale, edits, which):
+    """Propose for terms whose family has no rows: moves see none."""
+    data = RadialData(0, np.zeros((1, 1, 8)), np.zeros((1, the_terms.parameters.shape[1])), False, False, 1, 0.0)
+    return _propose(rng, Families(data), move, the_terms, k_max, split_scale, walk_scale, edits, which)
 
 
 @njit
-def propose(rng, move, centers, k, k_max, split_scale, walk_scale, edits, which):
-    return moves.propose(rng, move, centers, k, k_max, split_scale, walk_scale, edits, which)
+def _propose(rng, families, move, the_terms, k_max, split_scale, walk_scale, edits, which):
+    return moves.propose(rng, families, move, the_terms, k_max, split_scale, walk_scale, edits, which)
 
 
 @njit
-def gaussian_column(X, center, column):
-    weight = np.ones(column.size)
-    evaluate.evaluate_column(radial.GAUSSIAN, X, center, np.ones(center.size - 1), weight, column)
+def accept(log_ratio, log_green, log_uniform, another_log_uniform, temperature, two_stage):
+    return target.accept(log_ratio, log_green, log_uniform, another_log_uniform, temperature, two_stage)
+
+
+@njit
+def log_density(problem, rss, k, shared):
+    return target.log_density_kernel(problem, rss, k, shared)
+
+
+@njit
+def copy_terms(source, to):
+    terms.copy_terms(source, to)
+
+
+@njit
+def edit_terms(the_terms, edits, which):
+    terms.edit_terms(the_terms, edits, which)
+
+
+@njit
+def profile(code, column):
+    profiles.apply_profile(code, column)
+
+
+@njit
+def profile_and_slope(code, squared, column, slope):
+    profiles.apply_profile_and_slope(code, squared, column, slope)
+
+
+def terms_of(parameters, k_max, shared=()):
+    """Make terms with parameters (k, p) and room for k_max."""
+    k, p = parameters.shape
+    made = make_terms(k_max, p, np.asarray(shared, dtype=float))
+    made.parameters[:k] = parameters
+    made.k[0] = k
+    return made

@@ -3,6 +3,7 @@
 It draws its random numbers in the same order as the compiled chain, so the two must walk the same path.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,9 +52,10 @@ class ReferenceChain:
 
     X: np.ndarray
     Y: np.ndarray
-    to_metric: np.ndarray
+    to_metric: np.ndarray  # takes differences in the unit cube to where the metric is Euclidean
     basis: str
-    penalty: np.ndarray
+    penalty: Callable[[int, int], float]  # of the number of terms and of the inputs that are switched on
+    k_max: int
     split_scale: float
     walk_scale: float
     two_stage: bool = True
@@ -64,7 +66,6 @@ class ReferenceChain:
     faintest: float = 0.0  # the smallest squared norm of a column
 
     def __post_init__(self):
-        self.k_max = len(self.penalty) - 1
         self.n_total = len(self.X) if self.weight is None else self.weight.sum()
         self.log_posterior = self.log_density(self.centers)
 
@@ -76,8 +77,7 @@ class ReferenceChain:
         return design_matrix(self.X, centers[:, :d], self.basis, self.metric(relevance), width)
 
     def metric(self, relevance):
-        to_metric = self.to_metric[:, : self.X.shape[1]]
-        factor = to_metric if relevance is None else relevance[:, None] * to_metric
+        factor = self.to_metric if relevance is None else relevance[:, None] * self.to_metric
         return factor.T @ factor
 
     def log_density(self, centers, relevance=None):
@@ -85,7 +85,7 @@ class ReferenceChain:
         D = self.design_matrix(centers, relevance)
         rss = least_squares_rss(D, self.Y, self.weight)
         n_active = 0 if relevance is None else (relevance > 0).sum()
-        return -self.n_total / 2 * np.log(rss).sum() - self.penalty[len(centers), n_active]
+        return -self.n_total / 2 * np.log(rss).sum() - self.penalty(len(centers), n_active)
 
     def is_independent(self, centers, n_new, relevance=None):
         """Whether each of the last n_new columns is away from the span of those before it."""
@@ -93,8 +93,8 @@ class ReferenceChain:
         root = np.ones(len(self.X)) if self.weight is None else np.sqrt(self.weight)
         D = self.design_matrix(centers, relevance) * root[:, None]
         for j in range(D.shape[1] - n_new, D.shape[1]):
-            Q = np.linalg.qr(D[:, :j])[0]
-            rest = D[:, j] - Q @ (Q.T @ D[:, j])
+            # By singular values, as inputs may depend on each other.
+            rest = D[:, j] - D[:, :j] @ np.linalg.lstsq(D[:, :j], D[:, j], rcond=None)[0]
             if rest @ rest <= COLLINEAR * (D[:, j] @ D[:, j]) or D[:, j] @ D[:, j] < self.faintest:
                 return False
         return True

@@ -1,4 +1,4 @@
-"""Models of every kind, to be saved."""
+"""Models to be saved."""
 
 import numpy as np
 import pandas as pd
@@ -26,8 +26,7 @@ def fit_models():
     """Both regressors, with one output and two, with every kind of parameter."""
     X, Y = make_data()
     given = AnnealedRegressor(
-        Radial("multiquadric", width=2),
-        metric=[[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        Radial("multiquadric", width=2, metric=[[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]),
         criterion=np.float64(3.5),
         schedule=Geometric(start=2, end=0.1),
         init=np.asfortranarray(X[:4], dtype=np.float32),
@@ -41,7 +40,7 @@ def fit_models():
             "annealed": AnnealedRegressor(n_iter=400, n_chains=2, random_state=0).fit(*with_names(X, Y)),
             "annealed, given": given.fit(X, Y[:, 0]),
             "bayesian": BayesianRegressor(
-                "gaussian", metric="learned", n_iter=300, n_draws=10, n_chains=2, random_state=1
+                Radial("gaussian", metric="learned"), n_iter=300, n_draws=10, n_chains=2, random_state=1
             ).fit(*with_names(X, Y)),
             "bayesian, one output": BayesianRegressor(n_iter=300, n_draws=10, n_chains=2).fit(X, Y[:, 0]),
         }

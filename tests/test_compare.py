@@ -22,7 +22,7 @@ from benchmarks.compare.statistics import log_ratios, mean_ranks, overall_ratio,
 from benchmarks.compare.table import complaints, write_tables
 from benchmarks.compare.tasks import SUITES, Task, all_tasks, folds, linnerud, noise_of, noisy
 from benchmarks.compare.worker import Job, describe
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, Radial
 from saltus.demo import PAPER_OPTIONS, generate
 
 
@@ -167,6 +167,9 @@ def test_names_carry_options():
     )
     model = make_model("bayes:basis=gaussian@1.5,n_iter=500", 3).model
     assert (model.basis.width, model.n_iter, model.random_state) == (1.5, 500, 3)
+    model = make_model("annealed:metric=euclidean,widths=shared,n_chains=2", 3).model
+    assert (model.basis, model.n_chains) == (Radial("gaussian", metric="euclidean", widths="shared"), 2)
+    assert make_model("annealed", 3).model.basis == "gaussian"
 
 
 def test_an_unknown_model_is_named_with_what_there_is():
@@ -182,10 +185,11 @@ def test_every_peer_that_needs_a_package_says_which():
 def test_the_engines_target_is_the_librarys(rng):
     data = generate(0)
     X, Y = data.X[:200], data.Y[:200]
-    options = {**PAPER_OPTIONS, "metric": "euclidean", "criterion": "mdl", "n_iter": 500, "n_chains": 1}
+    basis = Radial("cubic", metric="euclidean")
+    options = {**PAPER_OPTIONS, "basis": basis, "criterion": "mdl", "n_iter": 500, "n_chains": 1}
     model = AnnealedRegressor(**options, random_state=0).fit(X, Y)
     target = Target(X, Y, seconds=60.0)
-    assert model.n_bases_ > 3
+    assert model.n_terms_ > 3
     assert target(model.centers_) == pytest.approx(model.log_posterior_, abs=1e-6)
     target, candidates = Target(X, Y, seconds=60.0), rng.uniform(target.low, target.high, (40, 2))
     assert target.value(candidates[select(target, candidates)]) == pytest.approx(target.best, abs=1e-6)

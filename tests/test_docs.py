@@ -11,7 +11,7 @@ import pytest
 import saltus.datasets
 import saltus.estimators.annealed
 import saltus.estimators.bayesian
-import saltus.families.radial
+import saltus.families.radial.family
 import saltus.plots
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +47,7 @@ def test_the_readme_carries_the_lines_to_paste():
 
 
 def test_docstring_examples_run():
-    for module in (saltus.families.radial, saltus.estimators.annealed, saltus.estimators.bayesian):
+    for module in (saltus.families.radial.family, saltus.estimators.annealed, saltus.estimators.bayesian):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

@@ -11,7 +11,7 @@ from tests.paper import paper
 from tests.reference import design_matrix, least_squares_rss
 
 COST = 5.0
-LARGEST = 3  # the optimum is known among networks of up to this many centres
+LARGEST = 3  # the optimum is known among networks of up to this many terms
 
 
 def problem():
@@ -48,21 +48,21 @@ def brute_force(n_grid=24):
 def test_every_chain_reaches_the_global_optimum(acceptance, init):
     X, y = problem()
     best = brute_force()
-    assert np.argmax(best) == LARGEST, "the problem must need as many centres as were searched"
+    assert np.argmax(best) == LARGEST, "the problem must need as many terms as were searched"
     model = paper(
         metric="euclidean", criterion=COST, n_iter=30_000, acceptance=acceptance, init=init, random_state=0
     ).fit(X, y)
-    assert model.n_bases_ == LARGEST
+    assert model.n_terms_ == LARGEST
     assert model.log_posterior_ < best[LARGEST] + 1e-6
     for chain in model.result_.chains:
         assert chain.best.log_posterior > best[LARGEST] - 0.02
-        for k, value in chain.best_by_n_bases.items():
+        for k, value in chain.best_by_n_terms.items():
             assert k > LARGEST or value < best[k] + 1e-6
-        assert max(chain.best_by_n_bases, key=chain.best_by_n_bases.get) == LARGEST
+        assert max(chain.best_by_n_terms, key=chain.best_by_n_terms.get) == LARGEST
 
 
 def test_noise_is_left_alone():
     rng = np.random.default_rng(5)
     X, y = rng.random((200, 2)), rng.standard_normal(200)
     model = paper(criterion="ebic", n_iter=20_000, random_state=0).fit(X, y)
-    assert model.n_bases_ == 0
+    assert model.n_terms_ == 0

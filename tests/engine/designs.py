@@ -1,10 +1,50 @@
 """Designs to test the engine with."""
 
-from saltus import AnnealedRegressor
-from saltus.estimators.base import check_data
+from dataclasses import replace
+
+import numpy as np
+
+from saltus import AnnealedRegressor, Radial
+from saltus.engine.problem.design import make_design
+from saltus.engine.problem.problem import Criterion
+from saltus.engine.problem.scaling import Box, LinearTerm
+from saltus.estimators.checks import check_data
 
 
-def make(X, Y, basis="gaussian", sample_weight=None, **options):
+def make(X, Y, basis="gaussian", sample_weight=None, *, width=1.0, metric="learned", widths="auto", **options):
     """Make the design of a fit."""
-    model = AnnealedRegressor(basis, **options)
+    model = AnnealedRegressor(Radial(basis, width, metric=metric, widths=widths), **options)
     return model._make_design(check_data(model, X, Y, sample_weight))
+
+
+def free_of_counts(by_size):
+    """Make a criterion that charges for the number of terms alone, by an arbitrary table."""
+    return Criterion(np.zeros(10_000), np.asarray(by_size, dtype=float), True)
+
+
+def make_with(X, Y, radial, criterion, *, weight=None, margin=0.1, ridge=False):
+    """Make a design with a criterion, or a table P(k) of what terms cost."""
+    weight = np.ones(len(X)) if weight is None else weight
+    box = Box.around(X, margin)
+    U = box.to_unit(X)
+    return make_design(
+        X,
+        Y,
+        weight,
+        box=box,
+        linear=LinearTerm.of(U, weight),
+        family=radial.fit(U, weight, box.width[box.varies], box.varies, rescale=not ridge),
+        criterion=criterion if isinstance(criterion, Criterion) else free_of_counts(criterion),
+        ridge=ridge,
+    )
+
+
+def without_likelihood(design):
+    """Leave the prior alone: no row counts."""
+    object.__setattr__(design, "problem", design.problem._replace(n_total=0.0))
+    return design
+
+
+def blind_to_faintness(landscape):
+    """Let a landscape take terms that hardly any row sees."""
+    return replace(landscape, problem=landscape.problem._replace(smallest_squared_norm=0.0))

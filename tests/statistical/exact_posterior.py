@@ -7,37 +7,37 @@ import sys
 
 import numpy as np
 
-from saltus.engine.kernels.chain import Tuning, run_block, start_record, start_state
-from saltus.engine.problem.design import Box, FixedPart, make_design
-from saltus.families import Radial
+from saltus import Radial
+from saltus.engine.kernels.chain import run_block
+from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
+from tests.engine.designs import make_with
+from tests.problems import make_problem
 from tests.reference import ReferenceChain
 
-K_MAX, PENALTY, BURN_IN = 2, 1.0, 500
+K_MAX, COST, BURN_IN = 2, 1.0, 500
+SEED = 2  # of rows where every k has a share of the posterior, hot and cold
 
 
-def make_tiny_design():
-    rng = np.random.default_rng(8)
-    X = np.sort(rng.random((9, 1)), axis=0)
-    Y = np.hstack([np.sin(4 * X), np.cos(5 * X)]) + 0.8 * rng.standard_normal((9, 2))
-    weight = np.ones(len(X))
-    box = Box.around(X, 0.1)
-    fixed = FixedPart.of(box.to_unit(X), weight)
-    basis = Radial("gaussian", width=0.3)
-    penalty = PENALTY * np.arange(K_MAX + 1)
-    return X, make_design(X, Y, weight, box=box, fixed=fixed, basis=basis, metric="euclidean", penalty=penalty)
+def make_tiny_design(name):
+    """Make the design of a problem with one input and few rows."""
+    problem = make_problem(name, SEED)
+    radial = Radial("gaussian", width=0.3, metric="euclidean")
+    return problem, make_with(problem.X, problem.Y, radial, COST * np.arange(K_MAX + 1), weight=problem.weight)
 
 
-def quadrature(temperature, n_grid=80):
+def quadrature(name, temperature, n_grid=80):
     """p(k) of pi^(1/T) on sets of centres: 1/k! times the integral over the cube."""
-    X, design = make_tiny_design()
+    problem, design = make_tiny_design(name)
     chain = ReferenceChain(
-        X=design.box.to_unit(X),
-        Y=design.Y[: len(X)],
-        to_metric=design.target.to_metric,
+        X=design.box.to_unit(problem.X),
+        Y=design.Y[: len(problem.X)] / np.sqrt(problem.weight)[:, None],
+        to_metric=design.family.to_metric,
         basis="gaussian",
-        penalty=design.target.penalty,
+        penalty=lambda k, _: COST * k,
+        k_max=K_MAX,
         split_scale=0.1,
         walk_scale=0.1,
+        weight=problem.weight,
     )
     grid = (np.arange(n_grid) + 0.5) / n_grid
     apart = [(a, b, 1.0) for i, a in enumerate(grid) for b in grid[:i]]
@@ -58,34 +58,29 @@ def quadrature(temperature, n_grid=80):
     return mass / mass.sum()
 
 
-def sampled(two_stage, temperature, *, n_chains, n_steps, seed=0):
+def sampled(name, two_stage, temperature, *, n_chains, n_steps, seed=0):
     """Shares of time spent at each k, (n_chains, K_MAX + 1)."""
-    _, design = make_tiny_design()
+    _, design = make_tiny_design(name)
+    tuning, temperatures = Tuning(0.1, 0.2, two_stage), np.full(n_steps, temperature)
     shares = []
     for generator in np.random.SeedSequence(seed).spawn(n_chains):
-        state = start_state(design.target, design.fixed.Q, design.Y)
-        record = start_record(state, n_steps)
-        run_block(
-            np.random.default_rng(generator),
-            design.target,
-            Tuning(0.1, 0.2, two_stage),
-            state,
-            record,
-            np.full(n_steps, temperature),
-            n_steps,
-            0,
-            1,
-        )
+        rng = np.random.default_rng(generator)
+        state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+        work, record = make_workspace(design.problem, state), start_record(state, n_steps)
+        run_block(rng, design.problem, tuning, state, work, record, temperatures, n_steps, 0, 1)
         shares.append(np.bincount(record.trace_k[BURN_IN:], minlength=K_MAX + 1) / (n_steps - BURN_IN))
     return np.array(shares)
 
 
-def t_values(two_stage, temperature, *, n_chains, n_steps):
+def t_values(name, two_stage, temperature, *, n_chains, n_steps):
     """Student's t of each p(k), over independent chains."""
-    shares = sampled(two_stage, temperature, n_chains=n_chains, n_steps=n_steps)
+    shares = sampled(name, two_stage, temperature, n_chains=n_chains, n_steps=n_steps)
     error = shares.std(axis=0, ddof=1) / np.sqrt(n_chains)
-    return (shares.mean(axis=0) - quadrature(temperature)) / error
+    expected = quadrature(name, temperature)
+    assert expected.min() > 0.05, "every k must matter"
+    return (shares.mean(axis=0) - expected) / error
 
 
 if __name__ == "__main__":
-    print(np.abs(t_values(sys.argv[1] == "two-stage", float(sys.argv[2]), n_chains=40, n_steps=20_000)).max())
+    name, rule, temperature = sys.argv[1:]
+    print(np.abs(t_values(name, rule == "two-stage", float(temperature), n_chains=40, n_steps=20_000)).max())

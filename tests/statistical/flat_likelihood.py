@@ -8,10 +8,12 @@ from math import factorial
 
 import numpy as np
 
-from saltus.engine.kernels.chain import Tuning, run_block, start_record, start_state
-from saltus.engine.problem.design import Box, FixedPart, make_design
-from saltus.engine.search.starts import place_centers
-from saltus.families import Radial
+from saltus import Radial
+from saltus.engine.kernels.chain import run_block
+from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
+from saltus.engine.search.starts import set_terms
+from tests.engine.designs import make_with, without_likelihood
+from tests.problems import make_problem
 
 K_MAX, MEAN, SPLIT_SCALE = 8, 3.0, 0.15
 STEPS_BETWEEN_LOOKS = 20
@@ -21,38 +23,24 @@ PRIOR = np.array([MEAN**k / factorial(k) for k in range(K_MAX + 1)])
 PRIOR /= PRIOR.sum()
 
 
-def make_flat_design(d, *, own_widths=False):
-    """Centres have d coordinates, the last of them that of their width if it is their own."""
-    d -= own_widths
-    X = np.random.default_rng(d).random((2000 if own_widths else 150, d))
-    weight = np.ones(len(X))
-    box = Box.around(X, 0.0)
-    fixed = FixedPart.of(box.to_unit(X), weight)
-    penalty = -np.arange(K_MAX + 1) * np.log(MEAN)
+def make_flat_design(name, *, own_widths=False):
+    """Make the design of a problem, without its likelihood."""
+    problem = make_problem(name, n_rows=2000 if own_widths else 150)
     # Narrow enough for near-collinear columns, which are refused, to be rare; wide enough to be seen.
-    basis = Radial("gaussian", width=0.02 if own_widths else 0.05 * d)
-    design = make_design(
-        X,
-        X[:, :1],
-        weight,
-        box=box,
-        fixed=fixed,
-        basis=basis,
-        metric="euclidean",
-        penalty=penalty,
-        own_widths=own_widths,
-    )
-    object.__setattr__(design, "target", design.target._replace(n_total=0.0))
-    return design
+    width = 0.07 if own_widths else 0.17 * np.linalg.matrix_rank(problem.X - problem.X.mean(axis=0))
+    radial = Radial("gaussian", width, metric="standardized", widths="own" if own_widths else "shared")
+    penalty = -np.arange(K_MAX + 1) * np.log(MEAN)
+    design = make_with(problem.X, problem.Y, radial, penalty, weight=problem.weight, margin=0.0, ridge=True)
+    return without_likelihood(design)
 
 
-def statistics(centers):
+def statistics(parameters):
     """Functions of a state, whose means under the prior are `expected_statistics`."""
-    k = len(centers)
-    x = centers[:, -1]
-    difference = (centers[:, None] - centers[None])[np.triu_indices(k, 1)]
+    k = len(parameters)
+    x = parameters[:, -1]
+    difference = (parameters[:, None] - parameters[None])[np.triu_indices(k, 1)]
     near = np.abs(difference).max(axis=1, initial=0.0) < NEAR
-    slant = [np.sign(difference[near, 0] * difference[near, 1]).sum()] if centers.shape[1] > 1 else []
+    slant = [np.sign(difference[near, 0] * difference[near, 1]).sum()] if parameters.shape[1] > 1 else []
     return [
         *slant,
         k,
@@ -66,11 +54,11 @@ def statistics(centers):
     ]
 
 
-def expected_statistics(d):
+def expected_statistics(p):
     k = np.arange(K_MAX + 1)
     mean_k, mean_pairs = PRIOR @ k, PRIOR @ (k * (k - 1) / 2)
-    near = (1 - (1 - NEAR) ** 2) ** d
-    slant = [0.0] if d > 1 else []
+    near = (1 - (1 - NEAR) ** 2) ** p
+    slant = [0.0] if p > 1 else []
     return np.array(
         [
             *slant,
@@ -86,36 +74,28 @@ def expected_statistics(d):
     )
 
 
-def t_values(d, *, n_chains, n_looks, seed=0, own_widths=False):
+def t_values(name, *, n_chains, n_looks, seed=0, own_widths=False):
     """Student's t of each statistic, over independent chains that start from exact draws of the prior."""
-    design = make_flat_design(d, own_widths=own_widths)
+    design = make_flat_design(name, own_widths=own_widths)
+    p = design.family.n_parameters
+    tuning, temperature = Tuning(SPLIT_SCALE, 0.1, True), np.ones(STEPS_BETWEEN_LOOKS)
     means = []
-    for generator in np.random.SeedSequence([seed, d]).spawn(n_chains):
+    for generator in np.random.SeedSequence([seed, p]).spawn(n_chains):
         rng = np.random.default_rng(generator)
-        state = start_state(design.target, design.fixed.Q, design.Y)
-        place_centers(design, state, rng.random((rng.choice(K_MAX + 1, p=PRIOR), d)))
-        record = start_record(state, n_looks * STEPS_BETWEEN_LOOKS)
-        temperature = np.ones(STEPS_BETWEEN_LOOKS)
+        state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+        set_terms(design, state, rng.random((rng.choice(K_MAX + 1, p=PRIOR), p)))
+        work, record = make_workspace(design.problem, state), start_record(state, n_looks * STEPS_BETWEEN_LOOKS)
         seen = []
         for look in range(n_looks):
-            run_block(
-                rng,
-                design.target,
-                Tuning(SPLIT_SCALE, 0.1, True),
-                state,
-                record,
-                temperature,
-                STEPS_BETWEEN_LOOKS,
-                look * STEPS_BETWEEN_LOOKS,
-                1,
-            )
-            seen.append(statistics(state.centers[: state.k[0]]))
+            first = look * STEPS_BETWEEN_LOOKS
+            run_block(rng, design.problem, tuning, state, work, record, temperature, STEPS_BETWEEN_LOOKS, first, 1)
+            seen.append(statistics(state.terms.parameters[: state.terms.k[0]]))
         assert (record.counts[:5, 2] > 0).all(), "every move must have been accepted"
         means.append(np.mean(seen, axis=0))
     means = np.array(means)
     error = means.std(axis=0, ddof=1) / np.sqrt(n_chains)
-    return (means.mean(axis=0) - expected_statistics(d)) / error
+    return (means.mean(axis=0) - expected_statistics(p)) / error
 
 
 if __name__ == "__main__":
-    print(np.abs(t_values(int(sys.argv[1]), n_chains=100, n_looks=500, own_widths="own-widths" in sys.argv)).max())
+    print(np.abs(t_values(sys.argv[1], n_chains=100, n_looks=500, own_widths="own-widths" in sys.argv)).max())

@@ -10,12 +10,14 @@ from math import factorial
 
 import numpy as np
 
-from saltus.engine.kernels.chain import Tuning, start_record, start_state
+from saltus import Radial
 from saltus.engine.kernels.factor import COLLINEAR, refactor
 from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
-from saltus.engine.problem.design import Box, FixedPart, make_design
-from saltus.engine.search.starts import place_centers
-from saltus.families import Radial
+from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
+from saltus.engine.problem.criteria import Counts, free_criterion
+from saltus.engine.search.starts import set_terms
+from tests.engine.designs import make_with
+from tests.problems import make_problem
 
 K_MAX, N_ROWS = 4, 20
 PRIOR = Prior(v0=8.0, g0=6.0, a=4.0, b=6.0, e1=1.5, e2=1.0)
@@ -27,31 +29,23 @@ def count_rows(many):
     return 3 * N_ROWS if many else N_ROWS
 
 
-def make_model(d, c, learned=False, own_widths=False):
-    """Make a design whose centres have d coordinates, the last that of their width if it is their own."""
-    n_rows = count_rows(learned or own_widths)
-    d -= own_widths
-    X = np.random.default_rng(10 * d + c).random((n_rows, d))
-    weight = np.ones(n_rows)
-    box = Box.around(X, 0.0 if learned else 0.1)
-    fixed = FixedPart.of(box.to_unit(X), weight)
-    return make_design(
-        X,
-        np.zeros((n_rows, c)),
-        weight,
-        box=box,
-        fixed=fixed,
-        # r has no scale of its own, so that no relevance makes columns depend on each other.
-        basis=Radial("linear") if learned else Radial("gaussian", width=(0.15 if own_widths else 0.1) * d),
-        metric="learned" if learned else "euclidean",
-        penalty=np.zeros((K_MAX + 1, d + 1) if learned else K_MAX + 1),
-        own_widths=own_widths,
-        rescale=False,
-    )
+def make_model(name, c, learned=False, own_widths=False):
+    """Make a design on the inputs of a problem, for c outputs; its Y is to be filled."""
+    problem = make_problem(name, n_rows=count_rows(learned or own_widths))
+    rank = np.linalg.matrix_rank(problem.X - problem.X.mean(axis=0))
+    # r has no scale of its own, so that no relevance makes columns depend on each other.
+    radial = Radial("linear", metric="learned")
+    if not learned:
+        width = (0.5 if own_widths else 0.35) * rank
+        radial = Radial("gaussian", width, metric="standardized", widths="own" if own_widths else "shared")
+    criterion = free_criterion(Counts(len(problem.X), c, 1), K_MAX, 10, 10)
+    Y = np.zeros((len(problem.X), c))
+    return make_with(problem.X, Y, radial, criterion, margin=0.0 if learned else 0.1, ridge=True)
 
 
-def design_matrix(design, centers, relevance=None):
-    return np.hstack([design.fixed.Q @ design.fixed.R, design.columns(centers, relevance)])
+def design_matrix(design, parameters, shared=None):
+    shared = design.family.starting_shared if shared is None else shared
+    return np.hstack([design.linear.Q @ design.linear.R, design.columns(parameters, shared)])
 
 
 def draw_relevance(rng, d):
@@ -67,21 +61,21 @@ def are_independent(design, centers, relevance):
 
 def root_shares(design, centers):
     """Roots of what the linear term does not explain of each column's sum of squares; 1 for the linear term itself."""
-    P, Q = design.columns(centers), design.fixed.Q
+    P, Q = design.columns(centers, design.family.starting_shared), design.linear.Q
     rest = P - Q @ (Q.T @ P)
     return np.concatenate([np.ones(Q.shape[1]), np.sqrt((rest**2).sum(axis=0) / (P**2).sum(axis=0))])
 
 
 def draw_from_prior(rng, design, *, learned=False, relative=False):
     """Draw from the joint prior, or the part of it where columns are independent."""
-    (q, d), m_fixed, c = design.target.to_metric.shape, design.target.m_fixed, design.Y.shape[1]
-    relevance = np.ones(q)
+    family, m_fixed, c = design.family, design.problem.m_fixed, design.Y.shape[1]
+    relevance = family.starting_shared
     while True:
         rate, k = draw_size(rng)
-        centers = rng.random((k, d))
+        centers = rng.random((k, family.n_parameters))
         if learned:
-            relevance = draw_relevance(rng, q)
-        if (q == d and not learned) or are_independent(design, centers, relevance):
+            relevance = draw_relevance(rng, relevance.size)
+        if not (family.own_widths or learned) or are_independent(design, centers, relevance):
             break
     delta_squared = PRIOR.b / rng.gamma(PRIOR.a, size=c)
     sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
@@ -117,61 +111,61 @@ def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
     )
 
 
-def run_chain(rng, d, c, n_rounds, learned, relative, own_widths):
+def run_chain(rng, name, c, n_rounds, learned, relative, own_widths):
     """Average the statistics over a chain on parameters and data."""
-    design = make_model(d, c, learned, own_widths)
+    design = make_model(name, c, learned, own_widths)
     n_rows = count_rows(learned or own_widths)
-    m_fixed = design.target.m_fixed
+    m_fixed = design.problem.m_fixed
     rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(
         rng, design, learned=learned, relative=relative
     )
     tuning = Tuning(0.15, 0.2, True, *([3] if learned else []))
-    state = start_state(design.target, design.fixed.Q, design.Y)
-    hierarchy = start_hierarchy(state, design.fixed.R, delta_squared, rate, relative=relative)
+    state = start_state(design.problem, design.linear.Q, design.Y, relevance)
+    work, terms = make_workspace(design.problem, state), state.terms
+    hierarchy = start_hierarchy(state, design.linear.R, delta_squared, rate, relative=relative)
     record = start_record(state, 1)
     hierarchy.sigma_squared[:] = sigma_squared
     hierarchy.alpha[:, : alpha.shape[1]] = alpha
-    state.centers[: len(centers)] = centers
-    state.k[0] = len(centers)
-    state.relevance[:] = relevance
+    terms.parameters[: len(centers)] = centers
+    terms.k[0] = len(centers)
     seen = []
     for r in range(n_rounds):
-        k = state.k[0]
-        centers = state.centers[:k].copy()
-        mean = design_matrix(design, centers, state.relevance)[:n_rows] @ hierarchy.alpha[:, : m_fixed + k].T
+        k = terms.k[0]
+        centers = terms.parameters[:k].copy()
+        mean = design_matrix(design, centers, terms.shared)[:n_rows] @ hierarchy.alpha[:, : m_fixed + k].T
         design.Y[:n_rows] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((n_rows, c))
-        place_centers(design, state, centers)
+        set_terms(design, state, centers)
         if learned:  # which keeps a factor of the linear term, residuals included
-            refactor(design.target.linear, design.fixed.Q, design.Y, np.empty((len(design.Y), 0), order="F"))
+            refactor(design.problem.linear, design.linear.Q, design.Y, np.empty((len(design.Y), 0), order="F"))
         run_sample_block(
-            rng, design.target, PRIOR, tuning, state, hierarchy, record, STEPS, STEPS * r, STEPS // 2, True
+            rng, design.problem, PRIOR, tuning, state, work, hierarchy, record, STEPS, STEPS * r, STEPS // 2, True
         )
-        k = state.k[0]
+        k = terms.k[0]
         alpha = hierarchy.alpha[:, : m_fixed + k]
         seen.append(
             statistics(
                 hierarchy.rate[0],
-                state.centers[:k],
+                terms.parameters[:k],
                 hierarchy.ridge.delta_squared,
                 hierarchy.sigma_squared,
-                alpha * root_shares(design, state.centers[:k]) if relative else alpha,
-                state.relevance,
+                alpha * root_shares(design, terms.parameters[:k]) if relative else alpha,
+                terms.shared,
             )
         )
     return np.mean(seen, axis=0), record.counts[:, 2]
 
 
-def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False, relative=False, own_widths=False):
+def t_values(name, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False, relative=False, own_widths=False):
     """Student's t of each statistic: chains against independent draws of the prior.
 
     Coefficients are taken in units of their prior, so those drawn exactly need no shares.
     """
-    rng = np.random.default_rng([seed, d, c])
-    design = make_model(d, c, learned, own_widths)
+    rng = np.random.default_rng([seed, c, *name.encode()])
+    design = make_model(name, c, learned, own_widths)
     exact = np.array([statistics(*draw_from_prior(rng, design, learned=learned)) for _ in range(n_prior)])
-    children = np.random.SeedSequence([seed, d, c, 1]).spawn(n_chains)
+    children = np.random.SeedSequence([seed, c, *name.encode()]).spawn(n_chains)
     runs = [
-        run_chain(np.random.default_rng(child), d, c, n_rounds, learned, relative, own_widths) for child in children
+        run_chain(np.random.default_rng(child), name, c, n_rounds, learned, relative, own_widths) for child in children
     ]
     chains = np.array([means for means, _ in runs])
     n_accepted = sum(accepted for _, accepted in runs)
@@ -183,6 +177,6 @@ def t_values(d, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False
 
 
 if __name__ == "__main__":
-    dimensions, relative = (int(sys.argv[1]), int(sys.argv[2])), "relative" in sys.argv
+    name, c, relative = sys.argv[1], int(sys.argv[2]), "relative" in sys.argv
     n_rounds = 300 if relative else 150
-    print(np.abs(t_values(*dimensions, n_chains=100, n_rounds=n_rounds, n_prior=40_000, relative=relative)).max())
+    print(np.abs(t_values(name, c, n_chains=100, n_rounds=n_rounds, n_prior=40_000, relative=relative)).max())

@@ -1,0 +1,389 @@
+"""From a table to a model, predictions and a page, on the command line."""
+
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import saltus
+from saltus import AnnealedRegressor, BayesianRegressor, Radial
+from saltus.cli.matching import match_rows
+from saltus.cli.modelling import MOST_DRAWS, _count_draws
+from saltus.cli.tables import read_table
+from tests.commands import HEADER, QUICK, QUICK_FIT, read_rows, run, wing, write_rows
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_fit_says_what_it_takes_and_what_it_leaves_out(folder):
+    out = (folder / "out.txt").read_text()
+    for text in (
+        "60 rows, 8 columns",
+        "lift from 2 inputs: angle and load.",
+        "Left out: run (text, such as 'r0' in line 2).",
+        "Left out: broken (empty).",
+        "Left out: constant (7 in every row).",
+        "Left out: rarely (missing in 97% of the rows).",
+        "2 of 60 rows were dropped, as a value is missing or infinite: angle (1) and load (1).",
+        "fitted to 46 rows; 12, drawn by seed 0, are held out",
+    ):
+        assert text in out
+
+
+def test_fit_shows_progress_and_ends_with_a_summary(folder):
+    assert "100%" in (folder / "err.txt").read_text()
+    out = (folder / "out.txt").read_text()
+    assert str(saltus.load(folder / "wing.saltus").summary()) in out
+    assert f"The model, fitted to 46 rows: {folder / 'wing.saltus'}" in out
+
+
+def test_scores_are_those_of_rows_that_were_and_were_not_fitted(folder):
+    model = saltus.load(folder / "wing.saltus")
+    del model.feature_names_in_  # X has none
+    complete = np.array([row[1:3] + row[5:6] for i, row in enumerate(wing()) if i not in (3, 4)], dtype=float)
+    held_out = np.zeros(58, dtype=bool)
+    held_out[np.random.default_rng(0).permutation(58)[:12]] = True
+    np.testing.assert_allclose(model.data_notes_.inputs.mean, complete[~held_out, :2].mean(axis=0))
+    for name, rows in (("fitted", complete[~held_out]), ("held out", complete[held_out])):
+        error = rows[:, 2] - model.predict(rows[:, :2])
+        line = rf"{name} +{len(rows)} +lift +{1 - np.mean(error**2) / rows[:, 2].var():.4f} +(\S+)\n"
+        rmse = re.search(line, (folder / "out.txt").read_text())[1]
+        assert float(rmse) == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-3)
+
+
+def test_the_model_knows_its_columns_and_not_how_it_was_watched(folder):
+    model = saltus.load(folder / "wing.saltus")
+    assert model.feature_names_in_.tolist() == ["angle", "load"]
+    assert model.data_notes_.output_names == ("lift",)
+    assert model.verbose == 0
+    assert (type(model), model.random_state, model.n_iter) == (AnnealedRegressor, 0, 100)
+
+
+def test_the_report_says_what_was_left_out(folder):
+    page = (folder / "wing.html").read_text()
+    assert "held-out rows (12)" in page
+    assert "rows of the fit (46)" in page
+    assert "Left out: constant (7 in every row)." in page
+    assert f"Made by: saltus fit {folder / 'wing.csv'} --target lift --drop drag -o " in page
+
+
+def test_a_bayesian_fit_takes_several_targets(folder):
+    model = saltus.load(folder / "bayes.saltus")
+    assert isinstance(model, BayesianRegressor)
+    assert model.data_notes_.output_names == ("drag", "lift")
+    assert model.basis == "gaussian"
+    out = (folder / "bayes_out.txt").read_text()
+    assert "The model is fitted to all 58 complete rows; none are held out" in out
+    assert "in 90 % band" in out
+
+
+def test_warnings_are_sentences(folder):
+    err = (folder / "bayes_err.txt").read_text()
+    assert "\nWarning: The chains have not converged, see Convergence below. A longer fit may help: --iter" in err
+    assert err.count("Warning") == 1
+    assert "ConvergenceWarning" not in err
+    assert ".py:" not in err
+
+
+def test_options_reach_the_model(folder, tmp_path):
+    search = [
+        "--basis",
+        "cubic",
+        "--metric",
+        "euclidean",
+        "--widths",
+        "shared",
+        "--criterion",
+        "2.5",
+        "--time",
+        "60",
+        "--seed",
+        "7",
+    ]
+    arguments = ["--target", "lift", "-o", tmp_path / "m.saltus", *search, *QUICK_FIT]
+    assert run("fit", folder / "wing.csv", *arguments)[0] == 0
+    given = {"basis": Radial("cubic", metric="euclidean", widths="shared"), "criterion": 2.5, "max_time": 60}
+    given["random_state"] = 7
+    wanted = {**AnnealedRegressor().get_params(), **given, "n_iter": 100, "n_chains": 2, "n_jobs": 1}
+    assert saltus.load(tmp_path / "m.saltus").get_params() == wanted
+
+
+def test_parquet_is_fitted_and_predicted_as_csv_is(folder, tmp_path):
+    frame = pd.read_csv(folder / "wing.csv")
+    frame.to_parquet(tmp_path / "wing.parquet")
+    arguments = ["--target", "lift", "--drop", "drag", "-o", tmp_path / "m.saltus"]
+    code, out, err = run("fit", tmp_path / "wing.parquet", *arguments, *QUICK_FIT)
+    assert code == 0, err
+    assert "lift from 2 inputs: angle and load." in out
+    of_parquet = run("predict", tmp_path / "m.saltus", tmp_path / "wing.parquet")[1]
+    of_csv = run("predict", folder / "wing.saltus", folder / "wing.csv")[1]
+    assert of_parquet == of_csv
+
+
+def test_inputs_can_be_chosen(folder, tmp_path):
+    arguments = ["--target", "lift", "--input", "load", "-o", tmp_path / "m.saltus"]
+    code, out, _ = run("fit", folder / "wing.csv", *arguments, *QUICK_FIT)
+    assert code == 0
+    assert "lift from 1 input: load." in out
+    assert "Left out" not in out
+
+
+def test_inputs_that_depend_on_others_are_named(tmp_path):
+    rows = [[x, 2 * x, x**2 % 7, x**2 % 7] for x in range(30)]  # y is exact: the coefficient of a is 0
+    data = write_rows(tmp_path / "t.csv", rows, ["a", "twice", "b", "y"])
+    _, _, err = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
+    assert "Warning: Not in the linear term, as they depend on other inputs: twice." in err
+
+
+def test_numbers_that_may_stand_for_missing_ones_are_pointed_out(tmp_path):
+    data = write_rows(tmp_path / "t.csv", [[x if x % 6 else -999, x**2] for x in range(40)], ["a", "y"])
+    _, out, _ = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
+    assert "a is -999 in 7 rows" in out
+    _, out, _ = run("fit", data, "--target", "y", "--missing", "-999", "-o", tmp_path / "n.saltus", *QUICK_FIT)
+    assert "7 of 40 rows were dropped, as a value is missing: a (7)." in out
+
+
+def test_a_copy_of_the_target_is_pointed_out(tmp_path):
+    rows = [[x**2 % 7, 5 - 0.1 * y, y, y + 1e-3 * x] for x in range(40) for y in [x**2 % 11]]
+    data = write_rows(tmp_path / "t.csv", rows, ["a", "y in %", "y", "nearly"])
+    _, out, _ = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
+    assert "y in % is y itself, or in other units. If it is not known beforehand: --drop 'y in %'." in out
+    assert "nearly is" not in out
+
+
+def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
+    data = write_rows(tmp_path / "t.csv", [[i, i**2 % 7, i % 5] for i in range(40)], ["run id", "a", "y"])
+    _, out, _ = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
+    assert "run id counts the rows. If it means nothing: --drop 'run id'." in out
+    assert "a counts" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Which column is to be predicted? Say so with --target."),
+        (["--target", "Lift"], "has no column 'Lift'. Did you mean 'lift'?"),
+        (["--target", "run"], "'run' is not a column of numbers: it is text, such as 'r0' in line 2"),
+        (["--target", "constant"], "'constant' is 7 in every row: there is nothing to predict"),
+        (["--target", "lift", "--target", "lift"], "--target 'lift' is given twice"),
+        (["--target", "lift", "--input", "lift"], "'lift' is the target, and cannot be an input"),
+        (["--target", "lift", "--input", "load", "--drop", "load"], "'load' is given with both --input and --drop"),
+        (["--target", "lift", "--input", "run"], "'run' is not a column of numbers"),
+        (["--target", "lift", "--drop", "laod"], "no column 'laod'. Did you mean 'load'?"),
+        (["--target", "lift", "--input", "constant"], "has no column to predict lift from. constant: 7 in every row."),
+        (["--target", "lift", "--input", "rarely"], "1 input needs at least 5 complete rows; there are 1, and 1 held"),
+        (["--target", "lift", "--test-size", "0.95"], "there are 3, and 55 held out. Lower --test-size. Choose fewer"),
+        (["--target", "lift", "--bayes", "--criterion", "aic"], "--bayes averages over all sizes"),
+        (["--target", "lift", "--report", "no/report.html"], "there is no folder"),
+        (["--target", "lift", "--report", "r.pdf"], "A report is HTML, and r.pdf would be taken for something else."),
+        (["--target", "lift", "-o", "x.html", "--report", "x.html"], "cannot both go to x.html"),
+    ],
+)
+def test_what_cannot_be_fitted_is_named(folder, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("fit", folder / "wing.csv", *([] if "-o" in arguments else ["-o", "m.saltus"]), *arguments)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[1, 2]], "t.csv has 1 complete row, and a fit needs more.\n"),
+        ([[1, 2], [3, 4], [2, 2]], "there are 2, and 1 held out. Get more rows.\n"),
+        ([[x * 1e200, x] for x in range(9)], "The column 'a' of t.csv holds values as large as 8e+200, whose squares"),
+        ([[x, x * 1e-200] for x in range(9)], "The column 'y' of t.csv holds nothing larger than 8e-200, whose squ"),
+    ],
+)
+def test_rows_that_cannot_be_fitted_are_named_before_the_work_begins(tmp_path, monkeypatch, rows, message):
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("t.csv"), rows, ["a", "y"])
+    code, out, err = run("fit", "t.csv", "--target", "y")
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_no_complete_row_is_named(tmp_path):
+    rows = [[x, "", x] if x % 2 else ["", x, x] for x in range(40)]
+    code, _, err = run("fit", write_rows(tmp_path / "t.csv", rows, ["a", "b", "y"]), "--target", "y")
+    assert code == 2
+    assert "has 0 complete rows, and a fit needs more. 40 of 40 rows were dropped" in err
+    assert "a (20) and b (20)" in err
+
+
+def test_predict_lines_up_with_the_rows(folder, tmp_path):
+    rows = wing(20, seed=1)
+    new = write_rows(tmp_path / "new.csv", [[row[2], row[0], row[1]] for row in rows], ["load", "note", "angle"])
+    code, _, err = run("predict", folder / "wing.saltus", new, "-o", tmp_path / "out.csv")
+    assert code == 0
+    assert "Not used by the model: note." in err
+    assert "No prediction, as a value is missing or infinite: 2 of 20 rows; angle (1) and load (1)." in err
+    header, *cells = read_rows((tmp_path / "out.csv").read_text())
+    assert header == ["lift"]
+    # A row without a prediction is a line of its own; the csv module writes it as "".
+    assert [cell for (cell,) in cells[3:5]] == ["", ""]
+    model = saltus.load(folder / "wing.saltus")
+    complete = [i for i in range(20) if i not in (3, 4)]
+    X = np.array([[float(rows[i][1]), float(rows[i][2])] for i in complete])
+    del model.feature_names_in_  # X has none
+    np.testing.assert_array_equal([float(cells[i][0]) for i in complete], model.predict(X))
+
+
+def test_predict_writes_intervals_and_keeps_columns_if_asked(folder):
+    code, out, _ = run("predict", folder / "bayes.saltus", folder / "wing.csv", "--interval", "0.8", "--keep")
+    assert code == 0
+    header, *cells = read_rows(out)
+    assert header == [*HEADER, "drag_predicted", "drag_low", "drag_high", "lift_predicted", "lift_low", "lift_high"]
+    assert [row[0] for row in cells] == [f"r{i}" for i in range(60)]
+    drag, low, high, lift, *_ = np.array([row[8:] for i, row in enumerate(cells) if i not in (3, 4)], dtype=float).T
+    assert ((low < drag) & (drag < high)).all()
+    model = saltus.load(folder / "bayes.saltus")
+    X = np.array([row[1:3] for i, row in enumerate(wing()) if i not in (3, 4)], dtype=float)
+    del model.feature_names_in_  # X has none
+    np.testing.assert_array_equal(np.stack([drag, lift], axis=1), model.predict(X))
+    np.testing.assert_array_equal(low, model.predict_interval(X, 0.8)[0][:, 0])
+
+
+def test_predict_writes_as_the_table_is_written(folder, tmp_path):
+    (tmp_path / "new.csv").write_text("angle;load\n0,5;1,5\n;2\n", encoding="utf-8")
+    code, out, err = run("predict", folder / "wing.saltus", tmp_path / "new.csv", "--keep")
+    assert code == 0
+    assert "Decimals come after a comma." in err
+    assert re.fullmatch(r"angle;load;lift\n0,5;1,5;-?\d+,\d+\n;2;\n", out)
+
+
+def test_rows_beyond_what_the_model_has_seen_are_counted(folder, tmp_path):
+    new = write_rows(tmp_path / "new.csv", [[0, 0], [99, 0], [99, -99]], ["angle", "load"])
+    _, _, err = run("predict", folder / "wing.saltus", new)
+    assert "where predictions are guesses: 2 of 3 rows; angle (2) and load (1)." in err
+
+
+@pytest.mark.parametrize(
+    ("header", "arguments", "message"),
+    [
+        (["angel", "load"], [], "lacks angle, which the model predicts from. Did you mean 'angel'?"),
+        (["angle", "load"], ["--interval", "0.9"], "Fit it again with --bayes"),
+        (["angle", "load"], ["-o", "out.parquet"], "Predictions are written as CSV"),
+    ],
+)
+def test_what_cannot_be_predicted_is_named(folder, tmp_path, monkeypatch, header, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    new = write_rows(tmp_path / "new.csv", [[1, 2], [3, 4]], header)
+    code, out, err = run("predict", folder / "wing.saltus", new, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_model_without_names_says_so(tmp_path):
+    rng = np.random.default_rng(0)
+    AnnealedRegressor(n_iter=10, n_chains=1).fit(rng.random((20, 2)), rng.random(20)).save(tmp_path / "m.saltus")
+    new = write_rows(tmp_path / "new.csv", [[1, 2], [3, 4]], ["a", "b"])
+    _, _, err = run("predict", tmp_path / "m.saltus", new)
+    assert "lacks x0 and x1, which the model predicts from. The model was fitted without names" in err
+
+
+def test_inspect_tells_the_summary_the_data_and_the_code(folder):
+    code, out, _ = run("inspect", folder / "wing.saltus")
+    assert code == 0
+    for text in (
+        "Convergence",
+        "Fitted to 46 rows; the file does not hold the rows",
+        "angle",
+        "AnnealedRegressor(n_iter=100",
+    ):
+        assert text in out
+
+
+def test_report_scores_the_rows_it_is_given(folder, tmp_path):
+    code, _, err = run("report", folder / "wing.saltus", folder / "wing.csv", "-o", tmp_path / "r.html", "--title", "W")
+    assert code == 0
+    assert "2 of 60 rows were left out, as a value is missing or infinite." in err
+    page = (tmp_path / "r.html").read_text()
+    assert "rows given (58)" in page
+    assert "<title>W" in page
+
+
+def test_report_does_without_outputs(folder, tmp_path):
+    new = write_rows(tmp_path / "new.csv", [[1, 2], [2, "NA"], [3, 4]], ["load", "angle"])
+    rows, said = match_rows(read_table(new), saltus.load(folder / "wing.saltus"))
+    np.testing.assert_array_equal(rows["X"], [[2, 1], [4, 3]])
+    assert "y" not in rows
+    assert "lacks lift, so that predictions are not scored" in " ".join(said)
+
+
+def test_report_does_without_rows(folder, tmp_path):
+    code, _, err = run("report", folder / "wing.saltus", "-o", tmp_path / "r.html")
+    assert (code, err) == (0, f"The report: {tmp_path / 'r.html'}\n")
+    assert "rows given" not in (tmp_path / "r.html").read_text()
+
+
+def test_export_writes_an_onnx_model(folder, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    code, out, _ = run("export", folder / "bayes.saltus", "--onnx", tmp_path / "m.onnx", "--float32")
+    assert code == 0
+    assert "Input X: angle, load, in this order." in out
+    assert "Output mean and std: drag, lift." in out
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    assert session.get_inputs()[0].type == "tensor(float)"
+
+
+def test_a_longer_bayesian_fit_keeps_more_draws():
+    kept = [_count_draws(n_iter) for n_iter in (100, 20_000, 40_000, 10**6)]
+    assert kept == [125, 125, 250, MOST_DRAWS]
+
+
+def test_a_time_limit_shortens_a_bayesian_fit(folder, tmp_path, monkeypatch):
+    # The clock goes on by 100 s when it is looked at.
+    monkeypatch.setattr("saltus.engine.drivers.sample.monotonic", itertools.count(step=100).__next__)
+    arguments = ["--target", "lift", "--bayes", "--iterations", "2000000", "-o", tmp_path / "m.saltus"]
+    code, out, err = run("fit", folder / "wing.csv", *arguments, "--time", "10000", "--chains", "2", "--jobs", "1")
+    assert code == 0, err
+    model = saltus.load(tmp_path / "m.saltus")
+    assert model.max_time == 10_000
+    assert len(model.chains_) == 2
+    assert "Stopped by max_time after 10000 s" in out
+    assert "A longer fit may help: --time 40000." in err
+
+
+def test_a_time_limit_in_warm_up_is_said(folder, tmp_path):
+    arguments = ["--target", "lift", "--bayes", "--time", "0.0001", "--chains", "1", "-o", tmp_path / "m.saltus"]
+    code, out, err = run("fit", folder / "wing.csv", *arguments)
+    assert code == 0
+    assert "Stopped by max_time after 0.0001 s" in err
+    assert "unconverged states" in out
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def run_commands_of(page):
+    """Run the commands that a page shows, but with few iterations; return how many there are."""
+    lines = [shlex.split(line) for block in blocks(page, "bash") for line in block.splitlines()]
+    commands = [arguments for program, *arguments in lines if program == "saltus"]
+    for arguments in commands:
+        code, _, err = run(*arguments, *{"fit": QUICK_FIT, "demo": QUICK}.get(arguments[0], []))
+        assert code == 0, (arguments, err)
+    return len(commands)
+
+
+def test_the_page_on_the_command_line_is_true(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for block in blocks("docs/command_line.md", "python"):
+        exec(block, {})
+    assert run_commands_of("docs/command_line.md") >= 6
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("data.csv"), [[x, x**2 % 7] for x in range(40)], ["x", "y"])
+    write_rows(Path("new.csv"), [[1], [2]], ["x"])
+    assert run_commands_of("README.md") == 2
+    assert Path("report.html").exists()
+    assert Path("predictions.csv").read_text().startswith("y\n")

@@ -1,0 +1,98 @@
+"""A descent never ends with a worse candidate, eliminations know what they cost, and rows come in by and by."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from saltus.engine.search.landscape import Landscape
+from saltus.engine.search.pruning import (
+    THOROUGH,
+    WITH_MANY_ROWS,
+    coarse_to_fine,
+    descend,
+    eliminations,
+    independent,
+    prune,
+    usual_effort,
+)
+from tests.engine.designs import blind_to_faintness, make
+from tests.many import FEW, N_ROWS
+from tests.problems import make_problem
+
+
+@pytest.fixture
+def problem():
+    return make_problem("three inputs, two outputs")
+
+
+def test_descent_and_elimination_never_lose(problem):
+    landscape = Landscape.of(make(problem.X, problem.Y, "gaussian", widths="own"))
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        start = independent(landscape, rng.random((8, 4)), np.full(3, 0.8))
+        down = descend(landscape, start, 20)
+        assert down.log_posterior >= start.log_posterior
+        assert ((down.parameters >= 0) & (down.parameters <= 1)).all()
+        pruned = prune(landscape, start)
+        assert pruned.log_posterior >= descend(landscape, start, 60).log_posterior - 1e-9
+        assert pruned.log_posterior == pytest.approx(landscape.value(pruned.parameters, pruned.shared))
+
+
+def test_eliminations_know_what_they_cost(problem):
+    landscape = Landscape.of(make(problem.X, problem.Y, "cubic"))
+    at = landscape.candidate(np.random.default_rng(3).random((5, 3)), np.array([0.7, 1.1, 0.4]))
+    for candidate in eliminations(landscape, at):
+        assert len(candidate.parameters) + (candidate.shared > 0).sum() == 7
+        assert candidate.log_posterior == pytest.approx(
+            landscape.value(candidate.parameters, candidate.shared), abs=1e-6
+        )
+    cheapest = max(landscape.value(np.delete(at.parameters, j, axis=0), at.shared) for j in range(5))
+    assert eliminations(landscape, at)[0].log_posterior == pytest.approx(cheapest, abs=1e-6)
+
+
+def test_dependent_terms_are_left_out(problem):
+    landscape = Landscape.of(make(problem.X, problem.Y, "gaussian", widths="shared"))
+    centers = np.random.default_rng(4).random((4, 3))
+    twice = np.vstack([centers, centers[:2]])
+    relevance = np.full(3, 0.8)
+    assert landscape.value(twice, relevance) == -np.inf
+    assert len(independent(blind_to_faintness(landscape), twice, relevance).parameters) == 4
+    far = independent(landscape, centers, np.full(3, 100.0))
+    assert len(far.parameters) < 4
+
+
+def test_descents_see_more_and_more_rows(many_rows, rng):
+    design = make(*many_rows)
+    finest = Landscape.of(design, policy=FEW)
+    assert [landscape.n_rows for landscape in coarse_to_fine(rng, design, finest)] == [100, 400, N_ROWS]
+
+
+def test_descents_see_all_rows_where_these_are_few(many_rows, rng):
+    finest = Landscape.of(make(*many_rows))
+    assert list(coarse_to_fine(rng, make(*many_rows), finest)) == [finest]
+
+
+def test_no_descent_sees_more_rows_than_the_most(many_rows, rng):
+    design = make(*many_rows)
+    finest = Landscape.of(design, rng, policy=replace(FEW, most_rows=500))
+    assert [landscape.n_rows for landscape in coarse_to_fine(rng, design, finest)] == [100, 500]
+
+
+def test_descents_are_less_thorough_with_many_rows(many_rows, rng):
+    design = make(*many_rows)
+    assert usual_effort(Landscape.of(design, policy=FEW)) == WITH_MANY_ROWS
+    assert usual_effort(Landscape.of(design, rng, 200, FEW)) == THOROUGH
+
+
+def test_rows_of_unequal_weight_count_for_fewer(many_rows, rng):
+    X, y = many_rows
+    design = make(X, y, sample_weight=np.where(np.arange(N_ROWS) < N_ROWS // 2, 1.0, 1e-9))
+    seen = [landscape.n_rows for landscape in coarse_to_fine(rng, design, Landscape.of(design, policy=FEW))]
+    assert seen == [200, N_ROWS]
+
+
+def test_the_linear_term_needs_rows(rng):
+    X = rng.random((N_ROWS, 30))
+    design = make(X, X[:, 0] + 0.1 * rng.standard_normal(N_ROWS))
+    assert next(coarse_to_fine(rng, design, Landscape.of(design, policy=FEW))).n_rows == 310

@@ -1,0 +1,74 @@
+"""Descents start where rows are."""
+
+import numpy as np
+import pytest
+
+from saltus.engine.search.landscape import Landscape
+from saltus.engine.search.starts import descend_from_starts, starting_parameters, weighted_quantiles
+from tests.engine.designs import make
+from tests.many import FEW, N_ROWS
+
+
+@pytest.mark.parametrize("options", [{}, {"metric": "mahalanobis"}, {"metric": "euclidean", "widths": "own"}])
+def test_rows_are_found_in_the_unit_cube(data, options):
+    X, y = data
+    design = make(X, y, **options)
+    parameters = design.family.search.parameters_of_rows(design.problem.families, design.rows)
+    np.testing.assert_allclose(design.family.decode(parameters)[0], design.box.to_unit(X), atol=1e-7)
+
+
+def test_outliers_do_not_keep_centres_from_the_others(data, rng):
+    X, y = data
+    X = X.copy()
+    X[:2] = [1000.0, -1000.0, 500.0]
+    design = make(X, y)
+    centers, _ = design.family.decode(starting_parameters(rng, design, many=True))
+    inside = (np.abs(design.box.from_unit(centers) - 0.5) < 1.5).all(axis=1)
+    assert inside.mean() > 0.8
+
+
+def test_a_weight_is_so_many_rows(data, rng):
+    X, _ = data
+    weight = rng.integers(1, 4, len(X))
+    again = rng.permutation(np.repeat(X, weight, axis=0))
+    shares = (0.05, 0.5, 0.95)
+    expected = np.quantile(again, shares, axis=0, method="inverted_cdf")
+    assert (weighted_quantiles(X, weight.astype(float), shares) == expected).all()
+
+
+def test_an_input_that_is_nearly_constant_gets_centres_all_over(data, rng):
+    X, y = data
+    X = np.column_stack([X, (np.arange(80) == 7).astype(float)])
+    centers = starting_parameters(rng, make(X, y, widths="shared"), many=True)
+    assert np.unique(centers[:, 3]).size > 5
+
+
+def test_the_best_start_is_taken_to_all_rows(many_rows, rng):
+    design = make(*many_rows)
+    d = design.family.n_parameters
+    starts = [rng.random((k, d)) for k in (1, 3)]
+    seen = []
+
+    def stay(landscape, parameters, shared):
+        candidate = landscape.candidate(parameters, shared)
+        seen.append((landscape.n_rows, len(parameters), candidate.log_posterior))
+        return candidate
+
+    finest = Landscape.of(design, policy=FEW)
+    found = descend_from_starts(rng, design, finest, starts, stay, lambda: True)
+    best = 1 if seen[0][2] > seen[1][2] else 3
+    assert [(n_rows, k) for n_rows, k, _ in seen] == [(100, 1), (100, 3), (400, best), (N_ROWS, best)]
+    assert found.log_posterior == finest.value(found.parameters, found.shared) == seen[-1][2]
+
+
+def test_a_descent_that_must_stop_sees_no_more_rows(many_rows, rng):
+    design = make(*many_rows)
+    seen = []
+
+    def stay(landscape, parameters, shared):
+        seen.append(landscape.n_rows)
+        return landscape.candidate(parameters, shared)
+
+    start = rng.random((2, design.family.n_parameters))
+    descend_from_starts(rng, design, Landscape.of(design, policy=FEW), [start], stay, lambda: False)
+    assert seen == [100]

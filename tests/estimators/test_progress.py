@@ -1,0 +1,96 @@
+"""The line of progress."""
+
+import sys
+import threading
+
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+import saltus
+from saltus import AnnealedRegressor
+from saltus.estimators.progress import Line
+
+
+def test_one_line_of_progress(data, capsys):
+    AnnealedRegressor(n_iter=2000, n_chains=2, verbose=1).fit(*data)
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "100%" in err
+    assert "k = " in err
+    assert "accepted" in err
+
+
+def test_on_a_terminal_the_line_draws_over_itself_and_says_how_long_it_will_take(data, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    AnnealedRegressor(n_iter=300_000, n_chains=2, verbose=1, max_time=60).fit(*data)
+    err = capsys.readouterr().err
+    assert err.count("\r") > 1
+    assert err.count("\n") == 1
+    assert "s left" in err
+
+
+@pytest.fixture
+def line(monkeypatch):
+    """A line on a terminal, of a fit of two chains of 1000 iterations, and a clock of one's own."""
+    clock = [0.0]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("saltus.estimators.progress.monotonic", lambda: clock[0])
+
+    def at(seconds, chain, iteration, k=3, log_posterior=-1.0):
+        clock[0] = seconds
+        made.update(saltus.Progress(chain, iteration, k, log_posterior, 1.0, 0.5), draw=True)
+
+    made = Line(2, 1000, None, lambda log_posterior: 100 - log_posterior)
+    yield made, at
+    made.close()
+
+
+def test_the_time_left_is_said_once_it_is_known_and_not_at_the_end(line, capsys):
+    made, at = line
+    at(30.0, 0, 1)  # it was compiled
+    at(30.5, 0, 51)
+    assert "left" not in capsys.readouterr().err
+    at(32.0, 0, 201)
+    assert capsys.readouterr().err.rstrip().endswith(" 18 s left")  # 1799 iterations at 100 a second
+    at(33.0, 1, 501)  # resumed from there
+    assert capsys.readouterr().err.rstrip().endswith(" 19 s left")
+    made.close()  # before its time
+    assert "left" not in capsys.readouterr().err
+
+
+def test_the_line_shows_the_best_state_and_of_a_sampler_the_present_one(line, capsys):
+    made, at = line
+    at(1.0, 0, 100, k=7, log_posterior=-1.0)
+    at(2.0, 0, 200, k=4, log_posterior=-9.0)
+    assert "k = 7  best criterion 101.00" in capsys.readouterr().err.split("\r")[-1]
+    made._to_criterion = None
+    at(3.0, 0, 300, k=5, log_posterior=-8.0)
+    assert "k = 5  log posterior -8.00" in capsys.readouterr().err.split("\r")[-1]
+
+
+def test_in_a_notebook_the_line_draws_over_itself(data, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    AnnealedRegressor(n_iter=100_000, n_chains=2, verbose=1).fit(*data)
+    err = capsys.readouterr().err
+    assert err.count("\r") > 1
+    assert err.count("\n") == 1
+
+
+def test_fits_on_other_threads_and_in_a_grid_search_do_not_garble_the_line(data, capsys):
+    search = GridSearchCV(
+        AnnealedRegressor(n_iter=500, n_chains=2, verbose=1, random_state=0), {"k_max": [2, 4]}, cv=2, n_jobs=2
+    )
+    search.fit(*data)
+    err = capsys.readouterr().err
+    assert err.count("saltus") == err.count("\n")
+
+    def fit():
+        AnnealedRegressor(n_iter=50_000, n_chains=2, verbose=1).fit(*data)
+
+    threads = [threading.Thread(target=fit) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    err = capsys.readouterr().err
+    assert err.count("saltus") == err.count("\n") >= 1

@@ -1,0 +1,18 @@
+"""scikit-learn's own checks, all of them, with no list of exceptions."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from saltus import AnnealedRegressor, BayesianRegressor, Radial
+
+
+@pytest.mark.filterwarnings("ignore:Features left out", "ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        AnnealedRegressor(),
+        AnnealedRegressor(Radial("gaussian", metric="mahalanobis"), criterion="aicc", n_iter=2000, n_jobs=2),
+        BayesianRegressor(n_iter=1000, n_draws=50),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

@@ -1,0 +1,98 @@
+"""A zoo of small problems, for tests that should hold whatever the data: each has a name, a truth, and noise."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from saltus.datasets import robot_arm_position
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows to fit: X (N, d), Y (N, c), weights (N,)."""
+
+    X: np.ndarray
+    Y: np.ndarray
+    weight: np.ndarray
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from."""
+
+    n_rows: int
+    draw_inputs: Callable[[np.random.Generator, int], np.ndarray]
+    truth: Callable[[np.ndarray], np.ndarray]  # (N, d) -> (N, c)
+    noise: float
+    heaviest: int = 1  # weights are whole numbers from 1 to this
+
+    def draw(self, rng, n_rows=None):
+        """Draw rows."""
+        X = self.draw_inputs(rng, self.n_rows if n_rows is None else n_rows)
+        Y = self.truth(X)
+        weight = rng.integers(1, self.heaviest, len(X), endpoint=True).astype(float)
+        return Problem(X, Y + self.noise * rng.standard_normal(Y.shape) / np.sqrt(weight)[:, None], weight)
+
+
+def cube(n_inputs, low=0.0, high=1.0):
+    return lambda rng, n: rng.uniform(low, high, (n, n_inputs))
+
+
+def columns(*functions):
+    return lambda X: np.stack([function(X) for function in functions], axis=1)
+
+
+def with_constant_and_dependent(rng, n):
+    """Two inputs that say something, one that is constant, and one that is a sum of the two."""
+    X = rng.uniform(-1, 1, (n, 2))
+    return np.column_stack([X[:, 0], np.full(n, 7.0), X[:, 1], X[:, 0] + 2 * X[:, 1]])
+
+
+def robot_arm_inputs(rng, n):
+    first = rng.uniform(0.453, 1.932, n) * rng.choice([-1, 1], n)
+    return np.column_stack([first, rng.uniform(0.534, 3.142, n)])
+
+
+PROBLEMS = {
+    "a line": Source(60, cube(1), columns(lambda X: X[:, 0]), 0.3),
+    "sinc": Source(100, cube(1, -3, 3), columns(lambda X: np.sinc(X[:, 0])), 0.1),
+    "two bumps": Source(
+        100,
+        cube(1),
+        columns(lambda X: np.exp(-0.5 * ((X[:, 0] - 0.3) / 0.06) ** 2) + np.exp(-0.5 * ((X[:, 0] - 0.7) / 0.2) ** 2)),
+        0.1,
+    ),
+    "two outputs": Source(
+        80, cube(2, -2, 3), columns(lambda X: np.sin(2 * X[:, 0]) + X[:, 1], lambda X: np.abs(X[:, 0] - X[:, 1])), 0.1
+    ),
+    "weights": Source(70, cube(2), columns(lambda X: np.sin(6 * X[:, 0]) * X[:, 1]), 0.3, heaviest=3),
+    "three inputs": Source(80, cube(3), columns(lambda X: np.sin(6 * X[:, 0]) * X[:, 1]), 0.1),
+    "three inputs, two outputs": Source(
+        60,
+        lambda rng, n: rng.random((n, 3)) * [1.0, 10.0, 0.1],
+        columns(lambda X: np.sin(5 * X[:, 0]) + 0.3 * X[:, 1], lambda X: X[:, 0] * X[:, 1]),
+        0.1,
+    ),
+    "robot arm": Source(200, robot_arm_inputs, robot_arm_position, 0.05),
+    "ten inputs": Source(
+        100,
+        cube(10),
+        columns(lambda X: 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3]),
+        1.0,
+    ),
+    "constant and dependent inputs": Source(
+        80, with_constant_and_dependent, columns(lambda X: np.sin(4 * X[:, 0]) + X[:, 2] ** 2), 0.1
+    ),
+    "nine rows": Source(9, cube(1), columns(lambda X: np.sin(4 * X[:, 0]), lambda X: np.cos(5 * X[:, 0])), 0.8),
+    "nine weighted rows": Source(9, cube(1), columns(lambda X: np.sin(5 * X[:, 0])), 1.0, heaviest=3),
+}
+
+
+def make_problem(name, seed=0, *, n_rows=None, noise=None):
+    """Draw a problem of the zoo; `noise` is added to that which it has."""
+    rng = np.random.default_rng([seed, *name.encode()])
+    problem = PROBLEMS[name].draw(rng, n_rows)
+    if noise is None:
+        return problem
+    return Problem(problem.X, problem.Y + noise * rng.standard_normal(problem.Y.shape), problem.weight)
