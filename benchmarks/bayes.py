@@ -45,7 +45,7 @@ def main() -> None:
 
     print(f"{data.source}\n{'basis':>10} {'iterations':>10} {'seed':>4} {'mean k':>7} {'A':>8} {'B':>8} {'covered':>8} "
           f"{'annealed A':>11} {'annealed B':>11} {'seconds':>8}")  # fmt: skip
-    for basis in (Radial("cubic"), Radial("gaussian", width=1.5)):
+    for basis in (Radial("cubic", metric="standardized"), Radial("gaussian", width=1.5, metric="standardized")):
         for n_iter in options.iterations:
             for seed in range(options.seeds):
                 model = BayesianRegressor(
@@ -61,11 +61,11 @@ def main() -> None:
                 )
                 networks = [chain.best.network for chain in annealed.fit(*train).result_.chains]
                 single = [np.median([summed_mse(Y[part], net.predict(X[part])) for net in networks]) for part in (A, B)]
-                mean_k = np.mean(np.concatenate([chain.draws.n_bases for chain in model.chains_]))
+                mean_k = np.mean(np.concatenate([chain.draws.n_terms for chain in model.chains_]))
                 print(f"{basis.name:>10} {n_iter:10d} {seed:4d} {mean_k:7.1f} {errors[0]:8.5f} {errors[1]:8.5f} "
                       f"{covered:8.3f} {single[0]:11.5f} {single[1]:11.5f} {seconds:8.2f}", flush=True)  # fmt: skip
 
-    print("iterations a second on one thread, at a like number of basis functions; effective draws of k a second:")
+    print("iterations a second on one thread, at a like number of terms; effective draws of k a second:")
     print(f"{'k_max':>6} {'sampler':>9} {'mean k':>7} {'accepted':>9} {'effective':>9}   then ratio to annealed, "
           f"its mean k and accepted: with its schedule, at T = 1")  # fmt: skip
     n_iter = 1_000_000
@@ -77,7 +77,7 @@ def main() -> None:
         chain = bayes.chains_[0]
         effective = next(d.ess_bulk for d in bayes.diagnostics_ if d.name == "k")
         line = (
-            f"{k_max:6d} {n_iter / sampler:9.0f} {chain.draws.n_bases.mean():7.1f} {accepted(chain):9.3f} "
+            f"{k_max:6d} {n_iter / sampler:9.0f} {chain.draws.n_terms.mean():7.1f} {accepted(chain):9.3f} "
             f"{effective / sampler:9.0f}  "
         )
         for schedule in ("geometric", Constant(1.0)):
@@ -88,7 +88,7 @@ def main() -> None:
             )
             seconds = min(fit_seconds(annealed, *train) for _ in range(3))
             chain = annealed.result_.chains[0]
-            line += f" {seconds / sampler:9.2f} {chain.trace.n_bases.mean():6.1f} {accepted(chain):6.3f}"
+            line += f" {seconds / sampler:9.2f} {chain.trace.n_terms.mean():6.1f} {accepted(chain):6.3f}"
         print(line, flush=True)
 
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
-from saltus import AnnealedRegressor, BayesianRegressor
+from saltus import AnnealedRegressor, BayesianRegressor, Radial
 from saltus.datasets import make_robot_arm, robot_arm_position
 from saltus.demo import PAPER_PRIORS
 
@@ -81,7 +81,8 @@ TABLES: dict[str, dict[str, Callable[[], AnnealedRegressor | BayesianRegressor]]
         for name in ("gaussian", "inverse_multiquadric", "multiquadric", "thin_plate", "cubic", "linear")
     },
     "metrics": {
-        name: lambda name=name: AnnealedRegressor(metric=name) for name in ("learned", "standardized", "mahalanobis")
+        name: lambda name=name: AnnealedRegressor(Radial("gaussian", metric=name))
+        for name in ("learned", "standardized", "mahalanobis")
     },
     "estimators": {
         "annealed": AnnealedRegressor,
@@ -95,7 +96,7 @@ TABLES: dict[str, dict[str, Callable[[], AnnealedRegressor | BayesianRegressor]]
 def size(model) -> float:
     if isinstance(model, BayesianRegressor):
         return sum(k * share for k, share in model.posterior_k_.items())
-    return getattr(model, "n_bases_", 0)
+    return getattr(model, "n_terms_", 0)
 
 
 def measure(model, task: Task) -> tuple[float, float, float]:
@@ -122,7 +123,7 @@ def print_table(title: str, makers, seeds: int) -> None:
 
 
 def print_little_to_find(seeds: int) -> None:
-    """Fit a line with noise, where every basis function is a false alarm, with more and more rows."""
+    """Fit a line with noise, where every term is a false alarm, with more and more rows."""
     print(f"\n| rows, {seeds} seeds | criterion | fits with k > 0 | error | worst | error of the line |")
     print("|---" * 6 + "|")
     for n_rows in (50, 100, 300, 1000):
@@ -151,7 +152,7 @@ def main() -> None:
     task = robot_arm(0)
     for basis in ("gaussian", "cubic"):
         AnnealedRegressor(basis, n_iter=10).fit(task.X, task.Y)  # compiles
-        BayesianRegressor(basis, metric="learned", n_iter=10).fit(task.X, task.Y)
+        BayesianRegressor(basis, n_iter=10).fit(task.X, task.Y)
     with threadpool_limits(1):
         for title in options.tables:
             if title == "line":

@@ -40,17 +40,12 @@ def make_rows(n: int = 120, d: int = 3, c: int = 1, seed: int = 0) -> tuple[np.n
     return X, Y[:, 0] if c == 1 else Y
 
 
-def make_radial(basis: str, width: float = 1.0, **options: Any) -> dict[str, Any]:
-    """Say which radial terms there are, as keyword arguments of an estimator."""
-    return {"basis": Radial(basis, width=width), **options}
-
-
 def annealed(basis: str = "gaussian", width: float = 1.0, *, radial: dict[str, Any] | None = None, **options: Any):
-    return AnnealedRegressor(**make_radial(basis, width, **(radial or {})), **{**QUICK, **options})
+    return AnnealedRegressor(Radial(basis, width, **(radial or {})), **{**QUICK, **options})
 
 
 def bayesian(basis: str = "gaussian", width: float = 1.0, *, radial: dict[str, Any] | None = None, **options: Any):
-    return BayesianRegressor(**make_radial(basis, width, **(radial or {})), **{**QUICK_DRAWS, **options})
+    return BayesianRegressor(Radial(basis, width, **(radial or {})), **{**QUICK_DRAWS, **options})
 
 
 def facts(model: Any, X: np.ndarray) -> list[Any]:
@@ -133,7 +128,7 @@ def make_cases() -> dict[str, Callable[[], str]]:
         "annealed patience 3": lambda: fitted(annealed(n_iter="auto", patience=3), X2, Y2),
         "annealed three outputs": lambda: fitted(annealed(), X3, Y3),
         "bayesian three outputs": lambda: fitted(bayesian(), X3, Y3),
-        "annealed paper cost": lambda: fitted(annealed("cubic", center_cost="paper", criterion="mdl"), X, y),
+        "annealed paper cost": lambda: fitted(annealed("cubic", term_cost="paper", criterion="mdl"), X, y),
         "annealed two-stage": lambda: fitted(annealed(acceptance="two-stage", schedule=Geometric(2, 0.1)), X, y),
         "annealed best, random, rough": lambda: fitted(annealed(combine="best", init="random", polish=False), X, y),
         "annealed given start": lambda: fitted(annealed(init=X[:4]), X, y),

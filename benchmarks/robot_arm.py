@@ -10,7 +10,7 @@ from time import perf_counter
 
 import numpy as np
 
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, Radial
 from saltus.demo import PAPER_OPTIONS, generate, read_csv
 from saltus.plots import summed_mse
 
@@ -24,6 +24,7 @@ def main() -> None:
     options = parser.parse_args()
     data = generate(0) if options.data is None else read_csv(options.data)
     X, Y = data.X, data.Y
+    basis = Radial("cubic", metric="euclidean")
     AnnealedRegressor(n_iter=1).fit(X[:200], Y[:200])
     print(f"{data.source}, {options.criterion}, 8 chains")
     print(f"{'iterations':>10} {'seed':>4} {'k':>3} {'log posterior':>14} {'worst chain':>12} "
@@ -33,7 +34,7 @@ def main() -> None:
         for seed in range(options.seeds):
             began = perf_counter()
             model = AnnealedRegressor(
-                **{**PAPER_OPTIONS, "metric": "euclidean", "criterion": options.criterion, "n_iter": n_iter},
+                **{**PAPER_OPTIONS, "basis": basis, "criterion": options.criterion, "n_iter": n_iter},
                 n_chains=8,
                 random_state=seed,
                 n_jobs=-1,
@@ -41,7 +42,7 @@ def main() -> None:
             seconds = perf_counter() - began
             values = [chain.best.log_posterior for chain in model.result_.chains]
             errors = [summed_mse(Y[part], model.predict(X[part])) for part in (slice(200, 400), slice(400, 600))]
-            rows.append((model.n_bases_, model.log_posterior_, min(values), *errors, seconds))
+            rows.append((model.n_terms_, model.log_posterior_, min(values), *errors, seconds))
             print("{:10d} {:4d} {:3d} {:14.2f} {:12.2f} {:8.5f} {:8.5f} {:8.2f}".format(n_iter, seed, *rows[-1]))
         print("{:>10} {:>4} {:3.0f} {:14.2f} {:12.2f} {:8.5f} {:8.5f} {:8.2f}".format(
             "median", "", *np.median(rows, axis=0)), flush=True)  # fmt: skip

@@ -20,12 +20,13 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, Radial
+from saltus._tiles import from_tiles
 from saltus.demo import PAPER_OPTIONS, generate, read_csv
-from saltus.engine.kernels.factor import from_tiles
-from saltus.engine.kernels.moves import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
-from saltus.engine.search.pruning import Landscape
-from saltus.estimators.base import check_data
+from saltus.engine.search.landscape import Landscape
+from saltus.engine.search.pruning import prune
+from saltus.estimators.checks import check_data
+from saltus.families.radial.kernels import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
 from saltus.plots import summed_mse
 
 A, B = slice(200, 400), slice(400, 600)
@@ -46,7 +47,7 @@ def robot_arm(X, Y, seeds) -> None:
         seconds = cpu_seconds(lambda model=model: model.fit(X[:200], Y[:200]))
         best = model.result_.chains[model.result_.best_chain].best.network
         errors = [summed_mse(Y[part], of(X[part])) for of in (model.predict, best.predict) for part in (A, B)]
-        rows.append((model.n_bases_, *errors, seconds))
+        rows.append((model.n_terms_, *errors, seconds))
         print("{:6d} {:3d} {:8.5f} {:8.5f} {:8.5f} {:8.5f} {:6.2f}".format(seed, *rows[-1]), flush=True)
     print("median {:3.0f} {:8.5f} {:8.5f} {:8.5f} {:8.5f} {:6.2f}".format(*np.median(rows, axis=0)))
 
@@ -70,32 +71,38 @@ def friedman(n_rows, n_features, seeds, *, beside: bool) -> None:
         predictions = [model.predict(X_new), best.predict(X_new)[:, 0], peer.predict(X_new) if beside else np.nan]
         errors = [np.sqrt(((p - truth) ** 2).mean()) for p in predictions]
         selected = (model.relevance_[:3] > 0).all() and (model.relevance_[5:] == 0).all()
-        rows.append((model.n_bases_, *errors, seconds, peer_seconds, selected))
+        rows.append((model.n_terms_, *errors, seconds, peer_seconds, selected))
         print("{:6d} {:3d} {:7.3f} {:7.3f} {:7.3f} {:6.2f} {:7.2f}  {}".format(seed, *rows[-1]), flush=True)
     print("median {:3.0f} {:7.3f} {:7.3f} {:7.3f} {:6.2f} {:7.2f}".format(*np.median(rows, axis=0)[:-1]))
     print(f"right inputs in {int(np.sum([row[-1] for row in rows]))} of {seeds}")
 
 
+def linear_term(landscape: Landscape):
+    """Give the residuals of the linear term (N, c), and its Q."""
+    problem = landscape.problem
+    return np.split(from_tiles(problem.linear.tiles), [problem.rss_floor.size], axis=1)
+
+
 def new_columns(landscape: Landscape, centers, relevance):
-    """Evaluate basis functions less what the linear term explains of them, (N, k), and their lengths before (k,)."""
-    at_once = landscape.k_max
-    works = [landscape.look(centers[i : i + at_once], relevance)[1] for i in range(0, len(centers), at_once)]
-    Q, Phi = from_tiles(landscape.Q_fixed), np.hstack([from_tiles(work.Phi) for work in works])
+    """Evaluate terms less what the linear term explains of them, (N, k), and their lengths before (k,)."""
+    at_once = landscape.problem.k_max
+    works = [landscape.evaluate(centers[i : i + at_once], relevance)[1] for i in range(0, len(centers), at_once)]
+    Q, Phi = linear_term(landscape)[1], np.hstack([from_tiles(work.Phi) for work in works])
     return Phi - Q @ (Q.T @ Phi), np.sqrt(np.concatenate([work.lengths for work in works]))
 
 
 def greedy(landscape: Landscape, rng, seconds: float) -> float:
     """Forward selection among random candidates, then the descent; from new candidates until the time is over."""
     began, best = process_time(), -np.inf
-    q, d = landscape.to_metric.shape
-    relevance = np.full(q, 1.5 / np.sqrt(q)) if landscape.learns_metric else np.ones(q)
+    family = landscape.family
+    d, relevance = family.n_parameters, family.starting_shared * (1.5 if family.learns_metric else 1.0)
     while process_time() - began < seconds:
         candidates = rng.random((N_CANDIDATES, d))
         Phi, lengths = new_columns(landscape, candidates, relevance)
-        E = from_tiles(landscape.E_fixed).copy()
+        E = linear_term(landscape)[0].copy()
         chosen: list[int] = []
         value, n_stale, top = landscape.value(candidates[:0], relevance), 0, (-np.inf, 0)
-        while n_stale < 3 and len(chosen) < landscape.k_max:
+        while n_stale < 3 and len(chosen) < landscape.problem.k_max:
             squared = np.einsum("nk,nk->k", Phi, Phi)
             usable = squared > (3e-5 * lengths) ** 2
             gain = np.where(usable[:, None], (Phi.T @ E) ** 2 / np.where(usable, squared, 1.0)[:, None], 0.0)
@@ -109,15 +116,14 @@ def greedy(landscape: Landscape, rng, seconds: float) -> float:
             value = landscape.log_posterior((E**2).sum(axis=0), len(chosen), relevance)
             n_stale = 0 if value > top[0] else n_stale + 1
             top = max(top, (value, len(chosen)))
-        start = landscape.place(candidates[chosen[: top[1] + 3]], relevance)
-        best = max(best, landscape.prune(start).log_posterior)
+        start = landscape.candidate(candidates[chosen[: top[1] + 3]], relevance)
+        best = max(best, prune(landscape, start).log_posterior)
     return best
 
 
 def dual(landscape: Landscape, k: int, seed: int, seconds: float) -> float:
     """SciPy's dual annealing over centres and log relevances at a fixed k."""
-    q, d = landscape.to_metric.shape
-    n_free = q if landscape.learns_metric else 0
+    q, d, n_free = landscape.family.starting_shared.size, landscape.family.n_parameters, landscape.family.n_choices
     best = -np.inf
 
     def negative(x):
@@ -151,7 +157,7 @@ def optimum(name, X, Y, options, seeds, budgets) -> None:
             values = found.setdefault("greedy, polished", {}).setdefault(budget, [])
             values.append(greedy(landscape, rng, budget) + shift)
             values = found.setdefault("dual annealing", {}).setdefault(budget, [])
-            values.append(dual(landscape, model.n_bases_, seed, budget) + shift)
+            values.append(dual(landscape, model.n_terms_, seed, budget) + shift)
         plain = AnnealedRegressor(
             **{**options, "n_iter": 200_000, "init": "random", "polish": False, "n_chains": 1, "random_state": seed}
         ).fit(X, Y)
@@ -186,11 +192,11 @@ def main() -> None:
         if "large" in options.parts:
             friedman(2000, 10, options.seeds, beside=True)
         if "optimum" in options.parts:
-            paper = {**PAPER_OPTIONS, "metric": "euclidean", "criterion": "mdl"}
-            ours = {name: paper[name] for name in ("basis", "metric", "criterion", "center_cost")}
+            paper = {**PAPER_OPTIONS, "basis": Radial("cubic", metric="euclidean"), "criterion": "mdl"}
+            ours = {name: paper[name] for name in ("basis", "criterion", "term_cost")}
             X, y = make_friedman1(500, n_features=10, noise=1.0, random_state=1)
             optimum("Robot arm, cubic, MDL", data.X[:200], data.Y[:200], ours, options.seeds, options.budgets)
-            shared = {"widths": "shared"}
+            shared = {"basis": Radial("gaussian", widths="shared")}
             optimum("Friedman 1, learned metric, one width", X, y, shared, options.seeds, options.budgets)
 
 

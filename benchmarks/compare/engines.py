@@ -26,10 +26,11 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from benchmarks.compare.table import markdown
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, Radial
 from saltus._typing import Floats
 from saltus.demo import PAPER_OPTIONS, generate, read_csv
 
+BASIS = Radial("cubic", metric="euclidean")
 N_TRAIN = 200
 PAPER_K = 12
 K_MAX = 50
@@ -103,7 +104,7 @@ def ours(target: Target, seed: int) -> Curve:
     curve: Curve = []
     n_iter = 200
     while True:
-        options = {**PAPER_OPTIONS, "metric": "euclidean", "criterion": "mdl", "n_iter": n_iter, "n_chains": 1}
+        options = {**PAPER_OPTIONS, "basis": BASIS, "criterion": "mdl", "n_iter": n_iter, "n_chains": 1}
         began = process_time()
         model = AnnealedRegressor(**options, random_state=seed).fit(target.X, target.Y)
         seconds = process_time() - began
@@ -116,9 +117,8 @@ def ours(target: Target, seed: int) -> Curve:
 def our_search(target: Target, seed: int) -> Curve:
     """Search in rounds with descents, for 1/16, 1/4 and all of the time. Descents evaluate more than they count."""
     options: dict[str, Any] = {
-        "basis": "cubic",
-        "center_cost": "paper",
-        "metric": "euclidean",
+        "basis": BASIS,
+        "term_cost": "paper",
         "criterion": "mdl",
         "patience": None,
     }
@@ -282,8 +282,8 @@ def main() -> None:
     data = generate(0) if options.robot_arm_file is None else read_csv(options.robot_arm_file)
     X, Y = data.X[:N_TRAIN], data.Y[:N_TRAIN]
     options.out.mkdir(parents=True, exist_ok=True)
-    AnnealedRegressor(**{**PAPER_OPTIONS, "metric": "euclidean", "n_iter": 10}).fit(X, Y)
-    AnnealedRegressor("cubic", metric="euclidean", n_iter=10).fit(X, Y)
+    AnnealedRegressor(**{**PAPER_OPTIONS, "basis": BASIS, "n_iter": 10}).fit(X, Y)
+    AnnealedRegressor(BASIS, n_iter=10).fit(X, Y)
     records = []
     with threadpool_limits(1), (options.out / "engines.jsonl").open("w") as file:
         for engine, seed in tqdm(list(product(ENGINES, range(options.seeds))), unit="search"):

@@ -6,17 +6,24 @@ import numpy as np
 
 from benchmarks.compare.adapter import Adapter, columns, flat
 from benchmarks.compare.scores import COVERAGE, Distribution
-from saltus import AnnealedRegressor, BayesianRegressor, Radial
+from saltus import AnnealedRegressor, BayesianRegressor
 from saltus._typing import Floats
+from saltus.families import make_family
+from saltus.families.options import DEFAULT_NAME, OPTIONS
 
 N_DRAWS_OF_Y = 400
 SHORT = {"n_iter": 200, "n_chains": 1}
 
 
 def with_basis(options: dict[str, Any]) -> dict[str, Any]:
-    """Read ``basis=gaussian@1.5`` as a basis with a width."""
-    name, _, width = str(options.get("basis", "")).partition("@")
-    return {**options, "basis": Radial(name, width=float(width))} if width else options
+    """Read ``basis=gaussian@1.5``, and options of a family, as a family with them."""
+    name, _, width = str(options.get("basis", DEFAULT_NAME)).partition("@")
+    names = {option.name for option in OPTIONS}
+    family = {key: value for key, value in options.items() if key in names}
+    if not width and not family:
+        return options
+    rest = {key: value for key, value in options.items() if key not in names}
+    return {**rest, "basis": make_family(name, width=float(width or 1.0), **family)}
 
 
 class Annealed(Adapter):
@@ -36,7 +43,7 @@ class Annealed(Adapter):
 
     @property
     def n_terms(self) -> float:
-        return float(self.model.n_bases_)
+        return float(self.model.n_terms_)
 
     @property
     def settings(self) -> str:
