@@ -28,12 +28,12 @@ TRUTH = {
 
 
 def draw_relevances(ax, model, X, y) -> None:
-    """Draw what each input does in the basis functions or, where it has no part in them, in the linear term."""
+    """Draw what each input does in the radial terms or, where it has no part in them, in the linear term."""
     names = [f"x{j}" for j in range(X.shape[1])]
     at = np.arange(len(names))
     linear = np.where(model.relevance_ > 0, 0.0, np.abs(model.linear_coef_) * X.std(axis=0) / y.std())
-    ax.barh(at, model.relevance_, height=0.6, color="C0", label="relevance in the basis functions")
-    ax.barh(at, linear, height=0.6, color="C1", label="linear effect of those not in them")
+    ax.barh(at, model.relevance_, height=0.6, color="C0", label="relevance in the radial terms")
+    ax.barh(at, linear, height=0.6, color="C1", label="linear effect of inputs not in them")
     ax.set_yticks(at, names)
     ax.invert_yaxis()
     ax.set_title("What each input does", loc="left", fontsize="medium")
@@ -67,7 +67,7 @@ def main(path: Path, n_iter: int | str = "auto") -> None:
         draw_dependence(ax, model, j, X)
     right.suptitle("y along each input, averaged over the others; dashed: the truth", fontsize="medium")
     figure.savefig(path, dpi=150)
-    print(f"{model.n_bases_} centres. Relevances: {model.relevance_.round(2)}. {model.result_.status}")
+    print(f"{model.n_terms_} terms. Relevances: {model.relevance_.round(2)}. {model.result_.status}")
 
 
 if __name__ == "__main__":

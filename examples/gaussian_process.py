@@ -37,7 +37,7 @@ def make_models(n_iter, seed):
 
 
 def measure(model, n_rows, seed) -> tuple[float, ...]:
-    """Fit, and find the error to the truth, CPU seconds, and basis functions: of the prediction, of its best part."""
+    """Fit, and find the error to the truth, CPU seconds, and terms: of the prediction, of its best network."""
     X, y = make_friedman1(n_rows, n_features=N_INPUTS, noise=1.0, random_state=seed)
     X_new, truth = make_friedman1(2000, n_features=N_INPUTS, noise=0.0, random_state=1000)
     began = process_time()
@@ -45,7 +45,7 @@ def measure(model, n_rows, seed) -> tuple[float, ...]:
     seconds = process_time() - began
     error = np.sqrt(((model.predict(X_new) - truth) ** 2).mean())
     if isinstance(model, AnnealedRegressor):
-        return error, seconds, sum(len(network.centers) for network in model.networks_), model.n_bases_
+        return error, seconds, sum(network.n_terms for network in model.networks_), model.n_terms_
     return error, seconds, n_rows, n_rows
 
 

@@ -29,7 +29,7 @@ def main(path: Path, n_iter: int = 100_000) -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, 100)
     y = truth(x) + NOISE * rng.standard_normal(100)
-    options = {**PAPER_PRIORS, "basis": Radial("gaussian", width=0.2)}
+    options = {**PAPER_PRIORS, "basis": Radial("gaussian", width=0.2, metric="standardized")}
     model = BayesianRegressor(**options, n_iter=n_iter, n_draws=250, n_jobs=-1, random_state=0).fit(x[:, None], y)
 
     grid = np.linspace(-2, 2, 400)
@@ -43,7 +43,7 @@ def main(path: Path, n_iter: int = 100_000) -> None:
     left.set(xlabel="x", ylabel="y", title="y = x + 2 exp(-16 x²) + 2 exp(-16 (x - 0.7)²) + noise")
     left.legend(frameon=False)
     right.bar(list(model.posterior_k_), list(model.posterior_k_.values()), color="C0")
-    right.set(xlabel="number of basis functions", ylabel="posterior probability", title="size of the network")
+    right.set(xlabel="number of terms", ylabel="posterior probability", title="size of the network")
     figure.savefig(path, dpi=150)
     inside = ((low <= truth(grid)) & (truth(grid) <= high)).mean()
     print(f"{model.status_} The truth is inside the band on {inside:.0%} of the interval.")

@@ -1,4 +1,4 @@
-"""The robot arm with the defaults: where its hand goes, where the centres are, and how many are needed.
+"""The robot arm with the defaults: where its hand goes, where the terms are, and how many are needed.
 
 ``python examples/robot_arm_defaults.py robot_arm_defaults.png``
 """
@@ -43,12 +43,12 @@ def main(path: Path, n_iter: int | str = "auto") -> None:
 
     figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), width_ratios=(1, 1.1, 1), layout="constrained")
     draw_workspace(axes[0], model, X[N_TRAIN:])
-    plots.plot_centers(model, X[:N_TRAIN], ax=axes[1])
+    plots.plot_terms(model, X[:N_TRAIN], ax=axes[1])
     plots.plot_size(model, ax=axes[2])
     figure.savefig(path, dpi=150)
 
     error = np.sqrt(((model.predict(X[N_TRAIN:]) - robot_arm_position(X[N_TRAIN:])) ** 2).mean())
-    print(f"{model.n_bases_} centres. Error to the truth {error:.4f}, where the noise is 0.05. {model.result_.status}")
+    print(f"{model.n_terms_} terms. Error to the truth {error:.4f}, where the noise is 0.05. {model.result_.status}")
 
 
 if __name__ == "__main__":
