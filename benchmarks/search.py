@@ -113,7 +113,7 @@ def greedy(landscape: Landscape, rng, seconds: float) -> float:
             E -= np.outer(column, column @ E)
             Phi -= np.outer(column, column @ Phi)
             chosen.append(j)
-            value = landscape.log_posterior((E**2).sum(axis=0), len(chosen), relevance)
+            value = landscape.log_posterior((E**2).sum(axis=0), candidates[chosen], relevance)
             n_stale = 0 if value > top[0] else n_stale + 1
             top = max(top, (value, len(chosen)))
         start = landscape.candidate(candidates[chosen[: top[1] + 3]], relevance)

@@ -37,8 +37,8 @@ def accept(log_ratio, log_green, log_uniform, another_log_uniform, temperature, 
 
 
 @njit
-def log_density(problem, rss, k, shared):
-    return target.log_density_kernel(problem, rss, k, shared)
+def log_density(problem, rss, k, n_own, shared):
+    return target.log_density_kernel(problem, rss, k, n_own, shared)
 
 
 @njit

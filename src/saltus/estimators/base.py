@@ -224,7 +224,8 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             X, Y, weight, box=box, linear=linear, family=first, criterion=criterion, ridge=self._has_ridge
         )
         for other in others:
-            design = with_variant(design, X, other, self._criterion(counts, k_max, other))
+            criterion = self._criterion(counts, k_max, other)
+            design = with_variant(design, X, other, criterion, ridge=self._has_ridge)
         return design
 
     def _resolve_k_max(self, n_rows: int, m_fixed: int) -> int:

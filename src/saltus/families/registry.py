@@ -84,9 +84,14 @@ def n_free_parameters(families: Families) -> tuple[int, int]:
     return p, q * families.radial.learns_metric
 
 
-def count_own_parameters(families: Families, shared: Floats) -> int:
-    """Count the parameters of a term, its coefficients aside."""
+def count_typical_term(families: Families, shared: Floats) -> int:
+    """Count the parameters of a term like any other, its coefficients aside."""
     return count_radial(families.radial, shared)
+
+
+def count_terms(families: Families, parameters: Floats, shared: Floats) -> int:
+    """Count the own parameters of all terms with parameters (k, p), their coefficients aside."""
+    return sum(count_radial(families.radial, shared) for _ in parameters)
 
 
 def count_shared_parameters(families: Families, shared: Floats) -> int:
@@ -95,8 +100,8 @@ def count_shared_parameters(families: Families, shared: Floats) -> int:
 
 
 @glue
-def count_own_parameters_kernel(families: Families, shared: Floats) -> int:
-    """Do the same, for compiled callers."""
+def count_term_kernel(families: Families, family: int, parameters: Floats, shared: Floats) -> int:
+    """Count the own parameters of one term, its coefficients aside, for compiled callers."""
     return count_radial_kernel(families.radial, shared)
 
 

@@ -11,6 +11,7 @@ from saltus.engine.search.starts import set_terms
 from saltus.families.options import RADIAL_NAMES
 from saltus.families.radial.family import FAINTEST
 from saltus.families.radial.kernels import SHARPEST
+from saltus.families.registry import count_terms
 from tests.engine.designs import make_with
 from tests.problems import make_problem
 from tests.reference import ReferenceChain
@@ -83,6 +84,7 @@ def compare_paths(design, problem, temperature, two_stage=True, *, relevance=Non
         if relevance is not None:
             np.testing.assert_allclose(state.terms.shared, reference.relevance, rtol=1e-12)
         assert state.log_posterior[0] == pytest.approx(reference.log_posterior, rel=1e-7, abs=1e-6)
+        assert state.n_own[0] == count_terms(design.problem.families, state.terms.parameters[:k], state.terms.shared)
         seen.add(tuple(state.terms.shared > 0))
     assert record.counts[:, ACCEPTED].sum() > 25
     assert len(seen) > 1 or relevance is None, "inputs must have been switched"

@@ -8,7 +8,7 @@ import pytest
 
 import saltus
 from saltus import Radial
-from saltus.engine.kernels.target import UNAFFORDABLE, log_density, penalty, penalty_at
+from saltus.engine.kernels.target import UNAFFORDABLE, log_density, penalty, penalty_of, penalty_of_size
 from saltus.engine.problem.problem import Criterion
 from tests.engine.designs import make, make_with
 from tests.kernels import accept
@@ -35,17 +35,20 @@ def test_the_penalty_is_that_of_all_parameters(k, counts_terms, metric, widths):
     n = k * (2 + n_own) + (2 if metric == "learned" else 0) if k > 0 else 0
     problem, rss = problem_with(counts_terms, metric, widths), np.array([3.0, 0.7])
     expected = BY_COUNT[n] + BY_SIZE[k]
-    assert penalty_at(problem, k, shared) == pytest.approx(expected, rel=1e-15)
+    parameters, n_own_in_full = np.full((k, 3 + (widths == "own")), 0.5), k * (n_on + 2 * (widths == "own"))
+    assert penalty_of(problem, parameters, shared) == pytest.approx(expected, rel=1e-15)
+    assert penalty_of_size(problem, k, shared) == penalty_of(problem, parameters, shared)
     value = -0.5 * problem.n_total * np.log(rss).sum() - expected
-    for evaluate in (log_density, compiled_log_density):
-        assert evaluate(problem, rss, k, shared) == pytest.approx(value, rel=1e-14)
+    assert log_density(problem, rss, parameters, shared) == pytest.approx(value, rel=1e-14)
+    assert compiled_log_density(problem, rss, k, n_own_in_full, shared) == pytest.approx(value, rel=1e-14)
 
 
 def test_a_fit_is_no_better_than_exact():
     problem = problem_with(True)
-    for evaluate in (log_density, compiled_log_density):
-        at_floor, below = (evaluate(problem, share * problem.rss_floor, 1, np.ones(3)) for share in (1.0, 1e-9))
-        assert at_floor == below < np.inf
+    floor, one, shared = problem.rss_floor, np.full((1, 3), 0.5), np.ones(3)
+    assert log_density(problem, floor, one, shared) == log_density(problem, 1e-9 * floor, one, shared) < np.inf
+    at_floor, below = (compiled_log_density(problem, share * floor, 1, 3, shared) for share in (1.0, 1e-9))
+    assert at_floor == below < np.inf
 
 
 def test_what_cannot_be_afforded_gives_up_shared_parameters_first_and_terms_then():
@@ -53,7 +56,7 @@ def test_what_cannot_be_afforded_gives_up_shared_parameters_first_and_terms_then
     problem = problem_with(False)
 
     def at(k, n_own, n_shared):
-        return penalty(problem, 2, k, n_own, n_shared)
+        return penalty(problem, 2, k, k * n_own, n_shared)
 
     beyond = np.array([[at(k, 3 + n_shared, n_shared) for n_shared in range(4, 9)] for k in range(4, 8)])
     assert (beyond >= UNAFFORDABLE).all()
@@ -67,7 +70,10 @@ def test_a_learned_metric_on_few_rows_has_a_way_down():
     problem = make_problem("ten inputs", n_rows=30)
     made = make(problem.X, problem.Y, widths="shared").problem
     costs = np.array(
-        [[penalty_at(made, k, (np.arange(10) < n_on) * 1.0) for n_on in range(1, 11)] for k in range(1, made.k_max + 1)]
+        [
+            [penalty_of_size(made, k, (np.arange(10) < n_on) * 1.0) for n_on in range(1, 11)]
+            for k in range(1, made.k_max + 1)
+        ]
     )
     beyond = costs >= UNAFFORDABLE
     assert beyond.any()

@@ -83,7 +83,7 @@ def test_many_tiles_and_near_dependence_are_factored_as_by_lapack(rng):
         assert np.isfinite(search.value[0]) == independent.all()
         if independent.all():
             rss = ((E - new @ np.linalg.lstsq(new, E, rcond=None)[0]) ** 2).sum(axis=0)
-            assert search.value[0] == pytest.approx(landscape.log_posterior(rss, 3, relevance), abs=1e-6)
+            assert search.value[0] == pytest.approx(landscape.log_posterior(rss, centers, relevance), abs=1e-6)
         judged.add(bool(independent.all()))
     assert judged == {True, False}
 

@@ -8,7 +8,7 @@ goes on to the last bit as if it had never stopped.
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 from typing import Annotated, Any
@@ -75,14 +75,13 @@ class SavedRecord:
     @classmethod
     def of(cls, record: Record) -> "SavedRecord":
         """Copy a record."""
-        arrays: list[Any] = [*record.best, *record[1:]]
-        return cls(*(array.copy() for array in arrays))
+        best = {f"best_{name}": array.copy() for name, array in record.best._asdict().items()}
+        return cls(**best, **{name: array.copy() for name, array in record._asdict().items() if name != "best"})
 
     def restore(self) -> Record:
         """Make a record of it."""
-        arrays: list[Any] = [getattr(self, field.name).copy() for field in fields(self)]
-        n_of_terms = len(Terms._fields)
-        return Record(Terms(*arrays[:n_of_terms]), *arrays[n_of_terms:])
+        best = Terms(**{name: getattr(self, f"best_{name}").copy() for name in Terms._fields})
+        return Record(best, **{name: getattr(self, name).copy() for name in Record._fields if name != "best"})
 
 
 @dataclass(frozen=True)
@@ -180,10 +179,11 @@ class Checkpointer:
 def fingerprint(design: Design, options: str) -> str:
     """Tell data and options from others."""
     digest = hashlib.sha256(options.encode())
-    problem = design.problem
-    for array in (problem.root_weight, *problem.families.arrays, *problem.criterion[:2], design.Y, problem.rss_floor):
-        digest.update(repr(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    facts = (design.family, problem.n_total, problem.criterion.counts_terms, len(design.variants))
-    digest.update(repr(facts).encode())
+    for variant in design.variants:
+        problem = variant.problem
+        arrays = (problem.root_weight, *problem.families.arrays, *problem.criterion[:2], design.Y, problem.rss_floor)
+        for array in arrays:
+            digest.update(repr(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(repr((variant.family, problem.n_total, problem.criterion.counts_terms)).encode())
     return digest.hexdigest()

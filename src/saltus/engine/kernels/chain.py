@@ -9,7 +9,7 @@ from saltus.engine.kernels.edit_algebra import append_column, commit, copy_into,
 from saltus.engine.kernels.factor import COLLINEAR, VANISHED, Products
 from saltus.engine.kernels.moves import MOVES, propose
 from saltus.engine.kernels.state import ACCEPTED, CHOSEN, FEASIBLE, Record, State, Tuning, Workspace
-from saltus.engine.kernels.target import accept, log_density_kernel
+from saltus.engine.kernels.target import accept, count_after_edit, count_under, log_density_kernel
 from saltus.engine.problem.problem import Problem
 from saltus.families.registry import decode_term, evaluate_term, propose_shared
 from saltus.families.terms import copy_terms, edit_terms
@@ -118,14 +118,16 @@ def take_step(
         return False
     if not score(factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
         return False
-    log_ratio = log_density_kernel(problem, scratch.rss, k + n_in - n_out, shared) - log_posterior[0]
+    n_own = count_after_edit(problem.families, state.terms, state.n_own[0], edits, which)
+    log_ratio = log_density_kernel(problem, scratch.rss, k + n_in - n_out, n_own, shared) - log_posterior[0]
     if not accept(log_ratio, log_green, log_uniform[0], log_uniform[1], temperature, two_stage):
         return False
     counts[move, ACCEPTED] += 1
     fill_columns(problem, state, work, which)
     commit(factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
     edit_terms(state.terms, edits, which)
-    log_posterior[0] = log_density_kernel(problem, factor.rss, k + n_in - n_out, shared)
+    state.n_own[0] = n_own
+    log_posterior[0] = log_density_kernel(problem, factor.rss, k + n_in - n_out, n_own, shared)
     return True
 
 
@@ -178,7 +180,8 @@ def take_shared_step(
     record.counts[move, FEASIBLE] += 1
     if not factor_anew(problem, state, work):
         return False
-    log_posterior = log_density_kernel(problem, work.spare.rss, k, work.proposed_shared)
+    n_own = count_under(problem.families, state.terms, work.proposed_shared)
+    log_posterior = log_density_kernel(problem, work.spare.rss, k, n_own, work.proposed_shared)
     log_ratio = log_posterior - state.log_posterior[0]
     if not accept(log_ratio, log_green, log_uniform, another_log_uniform, temperature, tuning.two_stage):
         return False
@@ -186,6 +189,7 @@ def take_shared_step(
     copy_into(work.spare, state.factor, problem.m_fixed + k)
     for i in range(shared.size):
         shared[i] = work.proposed_shared[i]
+    state.n_own[0] = n_own
     state.log_posterior[0] = log_posterior
     return True
 

@@ -25,7 +25,7 @@ from saltus.engine.kernels.ridge import (
     solve_coefficients,
 )
 from saltus.engine.kernels.state import ACCEPTED, CHOSEN, FEASIBLE, Record, State, Tuning, Workspace
-from saltus.engine.kernels.target import accept
+from saltus.engine.kernels.target import accept, count_after_edit, count_under
 from saltus.engine.problem.problem import Problem
 from saltus.families.registry import propose_shared
 from saltus.families.terms import edit_terms
@@ -163,6 +163,7 @@ def take_sample_step(
     fill_columns(problem, state, work, which)
     commit(state.factor, products, which, work.scratch, m_fixed, k, n_out, out, n_in)
     commit_ridge(state.factor, ridge, m_fixed, k, n_out, out, n_in)
+    state.n_own[0] = count_after_edit(problem.families, state.terms, state.n_own[0], edits, which)
     edit_terms(state.terms, edits, which)
     return True
 
@@ -193,6 +194,7 @@ def take_sample_shared_step(
             if accept(log_ratio, log_green, log_uniform, 0.0, 1.0, False):
                 record.counts[move, ACCEPTED] += 1
                 copy_into(work.spare, state.factor, problem.m_fixed + k)
+                state.n_own[0] = count_under(problem.families, state.terms, work.proposed_shared)
                 for i in range(shared.size):
                     shared[i] = work.proposed_shared[i]
             refresh_ridge(state.factor, ridge, problem.m_fixed, k)

@@ -55,6 +55,7 @@ class State(NamedTuple):
     """Where the chain is: all that is carried from one step to the next. Mutated by a step."""
 
     terms: Terms
+    n_own: Ints  # (1,), parameters of all terms, their coefficients and what they share aside
     log_posterior: Floats  # (1,)
     factor: Factor
 
@@ -101,7 +102,8 @@ def start_state(problem: Problem, Q_fixed: Floats, Y: Floats, shared: Floats) ->
     k_max = problem.k_max
     factor = make_factor(Q_fixed, Y, Q_fixed.shape[1] + k_max)
     terms = make_terms(k_max, n_own_parameters(problem.families), shared)
-    return State(terms, np.array([log_density(problem, factor.rss, 0, shared)]), factor)
+    log_posterior = log_density(problem, factor.rss, terms.parameters[:0], shared)
+    return State(terms, np.zeros(1, dtype=np.int64), np.array([log_posterior]), factor)
 
 
 def make_workspace(problem: Problem, state: State, n_edits: int | None = None) -> Workspace:

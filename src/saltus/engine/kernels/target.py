@@ -6,26 +6,29 @@ from saltus._jit import glue, kernel
 from saltus._typing import Floats
 from saltus.engine.problem.problem import Problem
 from saltus.families.registry import (
-    count_own_parameters,
-    count_own_parameters_kernel,
+    Families,
     count_shared_parameters,
     count_shared_parameters_kernel,
+    count_term_kernel,
+    count_terms,
+    count_typical_term,
 )
+from saltus.families.terms import Edits, Terms
 
 # Stands for a penalty that is infinite, so that a chain can tell up from down.
 UNAFFORDABLE = 1e8
 
 
 def penalty(problem: Problem, n_outputs: int, k: int, n_own: int, n_shared: int) -> float:
-    """Evaluate P for k terms of n_own parameters each, their coefficients aside, and n_shared in common.
+    """Evaluate P for k terms of n_own parameters in all, their coefficients aside, and n_shared in common.
 
     What is infinite costs so much that shared parameters are given up first; each term more costs something too, so
     that terms are given up where no shared parameter can be.
     """
     by_count, by_size = problem.criterion.by_count, problem.criterion.by_size
     if problem.criterion.counts_terms:
-        n_own = 1
-    n_parameters = k * (n_outputs + n_own) + n_shared if k > 0 else 0
+        n_own = k
+    n_parameters = k * n_outputs + n_own + n_shared if k > 0 else 0
     if n_parameters < by_count.size:
         return by_count[n_parameters] + by_size[k]
     return UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size)
@@ -34,29 +37,56 @@ def penalty(problem: Problem, n_outputs: int, k: int, n_own: int, n_shared: int)
 penalty_kernel = kernel(penalty)
 
 
-def penalty_at(problem: Problem, k: int, shared: Floats) -> float:
-    """Evaluate P for k terms and shared parameters (s,)."""
-    n_own, n_shared = (count(problem.families, shared) for count in (count_own_parameters, count_shared_parameters))
+def penalty_of(problem: Problem, parameters: Floats, shared: Floats) -> float:
+    """Evaluate P for terms with parameters (k, p) and shared ones (s,)."""
+    n_own = count_terms(problem.families, parameters, shared)
+    n_shared = count_shared_parameters(problem.families, shared)
+    return float(penalty(problem, problem.rss_floor.size, len(parameters), n_own, n_shared))
+
+
+def penalty_of_size(problem: Problem, k: int, shared: Floats) -> float:
+    """Evaluate P for k terms like any other and shared parameters (s,)."""
+    n_own = k * count_typical_term(problem.families, shared)
+    n_shared = count_shared_parameters(problem.families, shared)
     return float(penalty(problem, problem.rss_floor.size, k, n_own, n_shared))
 
 
-def log_density(problem: Problem, rss: Floats, k: int, shared: Floats) -> float:
-    """Evaluate log pi from the residual sums of squares."""
+def log_density(problem: Problem, rss: Floats, parameters: Floats, shared: Floats) -> float:
+    """Evaluate log pi from the residual sums of squares, for terms with parameters (k, p) and shared ones (s,)."""
     log_rss = 0.0
     for i in range(rss.size):
         log_rss += log(max(rss[i], problem.rss_floor[i]))
-    return -0.5 * problem.n_total * log_rss - penalty_at(problem, k, shared)
+    return -0.5 * problem.n_total * log_rss - penalty_of(problem, parameters, shared)
 
 
 @kernel
-def log_density_kernel(problem: Problem, rss: Floats, k: int, shared: Floats) -> float:
-    """Do the same, for compiled callers."""
+def log_density_kernel(problem: Problem, rss: Floats, k: int, n_own: int, shared: Floats) -> float:
+    """Do the same for k terms of n_own parameters in all, for compiled callers."""
     log_rss = 0.0
     for i in range(rss.size):
         log_rss += log(max(rss[i], problem.rss_floor[i]))
-    n_own = count_own_parameters_kernel(problem.families, shared)
     n_shared = count_shared_parameters_kernel(problem.families, shared)
     return -0.5 * problem.n_total * log_rss - penalty_kernel(problem, rss.size, k, n_own, n_shared)
+
+
+@glue
+def count_after_edit(families: Families, terms: Terms, n_own: int, edits: Edits, which: int) -> int:
+    """Count the own parameters of all terms after an edit, given their number before."""
+    for a in range(edits.n_in[which]):
+        n_own += count_term_kernel(families, edits.family[which, a], edits.incoming[which, a], terms.shared)
+    for b in range(edits.n_out[which]):
+        j = edits.out[which, b]
+        n_own -= count_term_kernel(families, terms.family[j], terms.parameters[j], terms.shared)
+    return n_own
+
+
+@glue
+def count_under(families: Families, terms: Terms, shared: Floats) -> int:
+    """Count the own parameters of all terms under other shared parameters. O(k)."""
+    n_own = 0
+    for j in range(terms.k[0]):
+        n_own += count_term_kernel(families, terms.family[j], terms.parameters[j], shared)
+    return n_own
 
 
 @glue

@@ -7,7 +7,7 @@ import numpy as np
 from saltus._tiles import pad_rows, to_tiles
 from saltus._typing import Floats, Ints
 from saltus.engine.kernels.factor import SMALLEST_NEW_SHARE, make_factor, no_factor
-from saltus.engine.kernels.target import UNAFFORDABLE, penalty_at
+from saltus.engine.kernels.target import UNAFFORDABLE, penalty_of_size
 from saltus.engine.problem.problem import Criterion, Problem
 from saltus.engine.problem.scaling import Box, LinearTerm, OutputScale
 from saltus.families import FittedFamily
@@ -57,7 +57,7 @@ class Design:
 
     def cost_of_a_term(self, k: int, shared: Floats) -> float:
         """Say what one more term costs; 1 where that is nothing."""
-        penalty = np.array([penalty_at(self.problem, size, shared) for size in range(self.k_max + 1)])
+        penalty = np.array([penalty_of_size(self.problem, size, shared) for size in range(self.k_max + 1)])
         k_max = int((penalty < UNAFFORDABLE).sum()) - 1
         k = min(k, max(k_max - 1, 0))
         cost = float(penalty[min(k + 1, k_max)] - penalty[k])
@@ -96,10 +96,14 @@ def make_design(
     return Design(problem, box, family, linear, outputs, Y_padded)
 
 
-def with_variant(design: Design, X: Floats, family: FittedFamily, criterion: Criterion) -> Design:
+def with_variant(design: Design, X: Floats, family: FittedFamily, criterion: Criterion, *, ridge: bool) -> Design:
     """Let a search choose between the family of a design and another variant of it; the data are shared."""
-    families = family.families(design.box.to_unit(X), like=design.problem.families)
-    problem = design.problem._replace(families=families, criterion=criterion, k_max=len(criterion.by_size) - 1)
+    problem = design.problem._replace(
+        families=family.families(design.box.to_unit(X), like=design.problem.families),
+        criterion=criterion,
+        k_max=len(criterion.by_size) - 1,
+        smallest_squared_norm=family.smallest_squared_norm(ridge=ridge),
+    )
     other = replace(design, problem=problem, family=family, variant=len(design.variants), others=())
     return replace(design, others=(*design.others, other))
 

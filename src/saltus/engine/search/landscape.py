@@ -8,7 +8,7 @@ import numpy as np
 from saltus._tiles import ROUNDING, rounded, to_tiles
 from saltus._typing import Floats
 from saltus.engine.kernels.factor import SMALLEST_NEW_SHARE, no_factor
-from saltus.engine.kernels.target import penalty_at
+from saltus.engine.kernels.target import penalty_of
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Problem
 from saltus.engine.search.gradient import Work, make_work
@@ -95,7 +95,7 @@ class Landscape:
         families, x, in_use = self.family.search.with_free_shared(self.problem.families, parameters, shared)
         problem = self.problem._replace(families=families)
         work, search = make_work(problem, in_use, k), start_search(x, x, x)
-        descend(problem, penalty_at(self.problem, k, shared), work, search, 1)
+        descend(problem, penalty_of(self.problem, parameters, shared), work, search, 1)
         return search, work
 
     def value(self, parameters: Floats, shared: Floats) -> float:
@@ -113,6 +113,6 @@ class Landscape:
         """Evaluate log pi and keep it with the network."""
         return Candidate(parameters, shared, self.value(parameters, shared))
 
-    def log_posterior(self, rss: Floats, k: int, shared: Floats) -> float:
-        """Evaluate log pi, up to a constant where only a part of the rows is used."""
-        return float(-0.5 * self.problem.n_total * np.log(rss).sum() - penalty_at(self.problem, k, shared))
+    def log_posterior(self, rss: Floats, parameters: Floats, shared: Floats) -> float:
+        """Evaluate log pi of terms whose fit is known, up to a constant where only a part of the rows is used."""
+        return float(-0.5 * self.problem.n_total * np.log(rss).sum() - penalty_of(self.problem, parameters, shared))

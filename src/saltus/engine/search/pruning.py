@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dtrtrs
 
 from saltus._tiles import from_tiles
 from saltus._typing import Floats
-from saltus.engine.kernels.target import penalty_at
+from saltus.engine.kernels.target import penalty_of
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Problem
 from saltus.engine.search import quasi_newton
@@ -72,7 +72,7 @@ def descend(
         return start
     problem, penalty = (
         landscape.problem._replace(families=free.families),
-        penalty_at(landscape.problem, k, start.shared),
+        penalty_of(landscape.problem, start.parameters, start.shared),
     )
     search, work = quasi_newton.start_search(free.low, free.high, free.x), make_work(problem, free.shared, k)
     curvature = make_curvature(problem, k) if damped else None
@@ -102,8 +102,8 @@ def eliminations(landscape: Landscape, at: Candidate) -> list[Candidate]:
         norm = np.linalg.norm(inverse, axis=1)
         rss = work.rss + ((inverse / norm[:, None]) @ Z) ** 2
         j = int(np.log(rss).sum(axis=1).argmin())
-        value = landscape.log_posterior(rss[j], k - 1, at.shared)
-        found.append(Candidate(np.delete(at.parameters, j, axis=0), at.shared, value))
+        left = np.delete(at.parameters, j, axis=0)
+        found.append(Candidate(left, at.shared, landscape.log_posterior(rss[j], left, at.shared)))
     del search, work  # which is as large as three designs, and so is that of the next evaluation
     for shared in landscape.family.search.without_one_shared(at.shared):
         found.append(landscape.candidate(at.parameters, shared))

@@ -13,6 +13,7 @@ from saltus.engine.results.chains import BestState
 from saltus.engine.results.network import Network, network_from_factor
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.pruning import GoOn, coarse_to_fine
+from saltus.families.registry import count_terms
 
 # A random start has at most this many terms.
 MOST_STARTING_TERMS = 20
@@ -41,7 +42,8 @@ def _place(design: Design, state: State, parameters: Floats, columns: Floats) ->
     k = len(parameters)
     state.terms.parameters[:k] = parameters
     state.terms.k[0] = k
-    state.log_posterior[0] = log_density(design.problem, state.factor.rss, k, state.terms.shared)
+    state.n_own[0] = count_terms(design.problem.families, parameters, state.terms.shared)
+    state.log_posterior[0] = log_density(design.problem, state.factor.rss, parameters, state.terms.shared)
 
 
 def set_independent_terms(design: Design, state: State, parameters: Floats) -> None:
