@@ -22,6 +22,8 @@ BY_NAME: dict[str, type] = dict.fromkeys(RADIAL_NAMES, Radial)
 
 def make_family(name: str, **options: Any) -> Family:
     """Make the family that a name stands for, with options."""
+    if name not in BY_NAME:
+        raise ValueError(f"The name of a family must be one of {', '.join(BY_NAME)}. Got {name!r}.")
     made: Family = BY_NAME[name](name, **options)
     return made
 
