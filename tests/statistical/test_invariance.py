@@ -53,7 +53,7 @@ BUGS = {
     "the paper's own ratios": (FLAT, PAIRS, [("p * np.log(4.0 * split_scale)", "np.log(split_scale)")]),
     "a clamp at the edge of the box": (
         FLAT,
-        MOVES,
+        PAIRS,
         [("edits.incoming[which, 0, i] = value", "value = edits.incoming[which, 0, i] = min(max(value, 0.0), 1.0)")],
     ),
     "u in [0, 1]": (FLAT, PAIRS, [("(2.0 * rng.random() - 1.0)", "rng.random()")]),
