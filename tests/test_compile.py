@@ -201,6 +201,12 @@ def test_kernels_are_compiled_plainly_where_numba_is_not_as_expected(folder, cha
     assert out == "True\n"
 
 
+def test_what_compiles_is_not_heard_of_where_numba_does_not_tell(folder):
+    gone = "import numba, sys\nsys.modules['numba.core.event'] = None"
+    hear = "from saltus._compile import when_compiling\nwith when_compiling(lambda: print('heard')):\n    pass"
+    assert run_python(folder, f"{gone}\n{hear}\n{CALL}") == ""
+
+
 def test_kernels_are_not_compiled_plainly_with_this_numba(folder):
     assert run_python(folder, f"from saltus import _jit\nprint(_jit.IS_PLAIN)\n{CALL}") == "False\n"
 

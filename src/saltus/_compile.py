@@ -11,14 +11,18 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import update_wrapper
 from importlib import import_module
 from threading import Lock
 from typing import Any
 
 from numba import config, typeof
-from numba.core.event import Listener, install_listener
+
+try:
+    from numba.core.event import Listener, install_listener
+except ImportError:  # then only children are heard of
+    Listener, install_listener = object, lambda *_: nullcontext()
 
 # Set in a child, which has none of its own.
 CHILD = "SALTUS_COMPILES_FOR_ANOTHER"

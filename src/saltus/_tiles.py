@@ -1,4 +1,4 @@
-"""Rows in tiles.
+"""How rows are laid out for loops over them: in tiles, and rounded where a search must not see their last digits.
 
 An array (N, columns) lies in memory as tiles[t, j, l]: row t L + l of column j. A tile fits the cache, so several
 passes over it cost one over the memory; its columns are contiguous, so every loop over rows is a loop over vectors.
