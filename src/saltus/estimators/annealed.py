@@ -24,7 +24,7 @@ from saltus.engine.results.network import Network
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.checks import check_inputs
 from saltus.estimators.searched import SearchedModel
-from saltus.families import FAMILY_ATTRIBUTES, Family, FittedFamily
+from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture
 
 # By default all chains together see about as many rows. On the tasks of benchmarks/compare with no more than 200 rows,
 # seeds 20-27, 8 chains have .974 of the error of 4 (0.7 CPU s against 0.34); with 80 rows, .987 (0.31 against 0.15).
@@ -256,13 +256,13 @@ class AnnealedRegressor(SearchedModel):
 
     _several_variants: ClassVar[bool] = True
 
-    def _criterion(self, counts: Counts, k_max: int, family: FittedFamily) -> Criterion:
+    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture) -> Criterion:
         return make_criterion(
             self.criterion,
             counts,
             k_max,
-            n_own=family.parameter_counts,
-            n_shared=family.n_choices,
+            n_own=mixture.parameter_counts,
+            n_shared=mixture.n_switches,
             full_cost=self.term_cost == "full",
         )
 
@@ -297,7 +297,7 @@ class AnnealedRegressor(SearchedModel):
                 float(self.split_scale),
                 float(self.walk_scale),
                 self.acceptance == "two-stage",
-                STEPS_BETWEEN_SHARED_MOVES if design.family.n_choices > 0 else NEVER,
+                STEPS_BETWEEN_SHARED_MOVES if design.mixture.moves_shared else NEVER,
             ),
             start=self._starting_points(design),
             descend=isinstance(self.init, str) and self.init == "descent",
@@ -358,6 +358,6 @@ def combine_networks(result: AnnealResult, design: Design, combine: str) -> tupl
         for optimum in (chain.best, *chain.local_optima)
     }
     values = np.array(list(found))
-    temperature = 2.0 * design.variants[best.variant].cost_of_a_term(best.n_terms, best.network.shared)
+    temperature = 2.0 * design.variants[best.variant].cost_of_a_term(best.network.terms)
     weights: Floats = np.exp((values - values.max()) / temperature)
     return tuple(optimum.network for optimum in found.values()), weights / weights.sum()

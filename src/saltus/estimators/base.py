@@ -29,7 +29,7 @@ from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, ToCriterion
-from saltus.families import FAMILIES, Family, FittedFamily, resolve_family
+from saltus.families import FAMILIES, Family, FittedMixture, resolve_basis
 from saltus.families.options import NAMES
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
@@ -72,7 +72,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     Subclasses supply the criterion and the search. The steps share options, so they stay together.
     """
 
-    basis: str | Family
+    basis: str | Family | list[str | Family]
     k_max: int | None
     box_margin: float
     init: str | ArrayLike
@@ -98,7 +98,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     _several_variants: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "basis": [StrOptions(set(NAMES)), *FAMILIES],
+        "basis": [StrOptions(set(NAMES)), *FAMILIES, list, tuple],
         "k_max": [Interval(Integral, 0, None, closed="left"), None],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -202,7 +202,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         """Keep what the search returned as fitted attributes; return a warning if it was ended before its time."""
 
     @abstractmethod
-    def _criterion(self, counts: Counts, k_max: int, family: FittedFamily) -> Criterion:
+    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture) -> Criterion:
         """Say what terms and their parameters cost."""
 
     def _make_design(self, data: TrainingData) -> Design:
@@ -217,11 +217,11 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         counts = Counts(float(weight.sum()), Y.shape[1], m_fixed)
         first, *others = (
             variant.fit(U, weight, box.width[box.varies], box.varies, rescale=self._may_rescale)
-            for variant in resolve_family(self.basis).variants(several=self._several_variants)
+            for variant in resolve_basis(self.basis).variants(several=self._several_variants)
         )
         criterion = self._criterion(counts, k_max, first)
         design = make_design(
-            X, Y, weight, box=box, linear=linear, family=first, criterion=criterion, ridge=self._has_ridge
+            X, Y, weight, box=box, linear=linear, mixture=first, criterion=criterion, ridge=self._has_ridge
         )
         for other in others:
             criterion = self._criterion(counts, k_max, other)

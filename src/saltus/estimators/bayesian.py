@@ -26,7 +26,7 @@ from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.checks import check_inputs
 from saltus.estimators.sampled import SampledModel
-from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedFamily
+from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedMixture
 
 if TYPE_CHECKING:
     import xarray
@@ -275,9 +275,9 @@ class BayesianRegressor(SampledModel):
             {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(self)},
         )
 
-    def _criterion(self, counts: Counts, k_max: int, family: FittedFamily) -> Criterion:
+    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture) -> Criterion:
         # k and what terms share have a prior instead.
-        return free_criterion(counts, k_max, family.parameter_counts[1], family.n_choices)
+        return free_criterion(counts, k_max, mixture.parameter_counts[1], mixture.n_switches)
 
     @property
     def _n_planned(self) -> int | None:
@@ -307,7 +307,7 @@ class BayesianRegressor(SampledModel):
                 float(self.split_scale),
                 float(self.walk_scale),
                 two_stage=True,
-                steps_between_shared_moves=SAMPLER_STEPS_BETWEEN_SHARED_MOVES if design.family.n_choices > 0 else NEVER,
+                steps_between_shared_moves=SAMPLER_STEPS_BETWEEN_SHARED_MOVES if design.mixture.moves_shared else NEVER,
             ),
             prior=Prior(
                 v0=float(self.noise_shape),
@@ -350,7 +350,7 @@ class BayesianRegressor(SampledModel):
         self.noise_variance_ = self._squeeze_outputs(variance)
         self.map_estimate_ = network_of_draw(design, max(draws, key=lambda draw: draw.log_posterior))
         shared = np.concatenate([chain.draws.shared for chain in chains])
-        self._keep(design.family.inspection.posterior_attributes(design.box, shared), FAMILY_POSTERIOR_ATTRIBUTES)
+        self._keep(design.mixture.inspection.posterior_attributes(design.box, shared), FAMILY_POSTERIOR_ATTRIBUTES)
         self.chains_ = chains
         self.diagnostics_ = diagnose(
             collect_scalars([chain.draws for chain in chains], design, self._predictive.features)

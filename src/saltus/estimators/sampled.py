@@ -11,6 +11,7 @@ from saltus.engine.results.network import Network
 from saltus.engine.results.predictive import Predictive
 from saltus.estimators.base import NetworkRegressor
 from saltus.estimators.fitted import Paths
+from saltus.families.terms import join_terms
 from saltus.families.words import InputUse
 
 if TYPE_CHECKING:
@@ -47,10 +48,9 @@ class SampledModel(NetworkRegressor):
     def _input_use(self) -> InputUse:
         features = self._predictive.features
         draws = [chain.draws for chain in self.chains_]
-        n_terms, parameters, shared = (
-            np.concatenate([getattr(each, name) for each in draws]) for name in ("n_terms", "parameters", "shared")
-        )
-        return features.family.inspection.use_in_draws(features.box, n_terms, parameters, shared)
+        n_terms, shared = (np.concatenate([getattr(each, name) for each in draws]) for name in ("n_terms", "shared"))
+        terms = join_terms([each.all_terms for each in draws])
+        return features.mixture.inspection.use_in_draws(features.box, n_terms, terms, shared)
 
     @property
     def _largest_network(self) -> int:
@@ -87,8 +87,8 @@ class SampledModel(NetworkRegressor):
 
     def _other_places(self) -> Floats | None:
         features = self._predictive.features
-        parameters = np.concatenate([chain.draws.parameters for chain in self.chains_])
-        return features.family.inspection.places(features.box, parameters)
+        terms = join_terms([chain.draws.all_terms for chain in self.chains_])
+        return features.mixture.inspection.places(features.box, terms)
 
     def _summarize(self) -> "Summary":
         from saltus.inspection.summary import summarize_posterior

@@ -38,7 +38,7 @@ class SearchedModel(NetworkRegressor):
     @property
     def _input_use(self) -> InputUse:
         network = self._single_network
-        return network.family.inspection.use(network.box, network.parameters, network.shared)
+        return network.mixture.inspection.use(network.box, network.terms)
 
     @property
     def _largest_network(self) -> int:

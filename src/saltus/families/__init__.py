@@ -13,11 +13,15 @@ if TYPE_CHECKING:
         FAMILY_ATTRIBUTES,
         FAMILY_POSTERIOR_ATTRIBUTES,
         FITTED_FAMILIES,
+        PARTS_OF_FAMILIES,
         make_family,
-        resolve_family,
+        resolve_basis,
     )
     from saltus.families.family import Family, FittedFamily
+    from saltus.families.mixture.mixture import FittedMixture
+    from saltus.families.product.family import Product
     from saltus.families.radial.family import Radial
+    from saltus.families.ridge.family import Ridge
 
 _HOME = {
     "FAMILIES": "catalogue",
@@ -26,9 +30,13 @@ _HOME = {
     "FITTED_FAMILIES": "catalogue",
     "Family": "family",
     "FittedFamily": "family",
+    "FittedMixture": "mixture.mixture",
+    "PARTS_OF_FAMILIES": "catalogue",
+    "Product": "product.family",
     "Radial": "radial.family",
+    "Ridge": "ridge.family",
     "make_family": "catalogue",
-    "resolve_family": "catalogue",
+    "resolve_basis": "catalogue",
 }
 
 __all__ = [
@@ -36,11 +44,15 @@ __all__ = [
     "FAMILY_ATTRIBUTES",
     "FAMILY_POSTERIOR_ATTRIBUTES",
     "FITTED_FAMILIES",
+    "PARTS_OF_FAMILIES",
     "Family",
     "FittedFamily",
+    "FittedMixture",
+    "Product",
     "Radial",
+    "Ridge",
     "make_family",
-    "resolve_family",
+    "resolve_basis",
 ]
 
 

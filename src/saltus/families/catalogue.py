@@ -1,33 +1,44 @@
 """The families there are, for those who choose, store and describe them; kernels have their registry."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from saltus.families.family import Family
-from saltus.families.options import RADIAL_NAMES
+from saltus.families.inputs import InputScale
+from saltus.families.mixture.mixture import FittedMixture, Mixture, check_families
+from saltus.families.options import NAMES, PRODUCT_NAMES, RADIAL_NAMES, RIDGE_NAMES
+from saltus.families.product.family import FittedProduct, Product
 from saltus.families.radial.family import FittedRadial, Radial
 from saltus.families.radial.inspection import ATTRIBUTES, POSTERIOR_ATTRIBUTES
+from saltus.families.ridge.family import FittedRidge, Ridge
+from saltus.families.terms import TermSet
 
 # The families that a user may choose, and what becomes of each on given data.
-FAMILIES: tuple[type, ...] = (Radial,)
-FITTED_FAMILIES: tuple[type, ...] = (FittedRadial,)
+FAMILIES: tuple[type, ...] = (Radial, Product, Ridge)
+FITTED_FAMILIES: tuple[type, ...] = (FittedRadial, FittedProduct, FittedRidge)
+
+# What else files of models hold of them.
+PARTS_OF_FAMILIES: tuple[type, ...] = (FittedMixture, InputScale, TermSet)
 
 # The fitted attributes that families give an estimator, by the letters of their axes: of the best network, of draws.
 FAMILY_ATTRIBUTES: dict[str, str] = ATTRIBUTES
 FAMILY_POSTERIOR_ATTRIBUTES: dict[str, str] = POSTERIOR_ATTRIBUTES
 
 
-# The family that each name stands for.
-BY_NAME: dict[str, type] = dict.fromkeys(RADIAL_NAMES, Radial)
-
-
 def make_family(name: str, **options: Any) -> Family:
     """Make the family that a name stands for, with options."""
-    if name not in BY_NAME:
-        raise ValueError(f"The name of a family must be one of {', '.join(BY_NAME)}. Got {name!r}.")
-    made: Family = BY_NAME[name](name, **options)
-    return made
+    if name in RADIAL_NAMES:
+        return Radial(name, **options)  # type: ignore[arg-type]
+    for make, names in ((Product, PRODUCT_NAMES), (Ridge, RIDGE_NAMES)):
+        if name in names:
+            profile, max_inputs = names[name]
+            given = {} if max_inputs is None else {"max_inputs": max_inputs}
+            made: Family = make(profile, **(given | options))
+            return made
+    raise ValueError(f"The name of a family must be one of {', '.join(NAMES)}. Got {name!r}.")
 
 
-def resolve_family(basis: str | Family) -> Family:
-    """Turn a name into a family with its defaults; leave a family as it is."""
-    return make_family(basis) if isinstance(basis, str) else basis
+def resolve_basis(basis: "str | Family | Sequence[str | Family]") -> Mixture:
+    """Turn a name, a family or a list of these into the families of a fit."""
+    given = list(basis) if isinstance(basis, list | tuple) else [basis]
+    return Mixture(check_families([make_family(each) if isinstance(each, str) else each for each in given]))

@@ -6,8 +6,23 @@ RADIAL_NAMES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "in
 METRICS = ("learned", "standardized", "euclidean", "mahalanobis")
 WIDTHS = ("auto", "shared", "own")
 
+# What factors of products, and ridges, may be.
+PRODUCT_PROFILES = ("identity", "hinge", "step", "bump", "hat", "wave")
+RIDGE_PROFILES = ("hinge", "sigmoid", "bump")
+EXTRAPOLATE = ("hold", "free")
+
+# Names that stand for products and ridges: their profiles, and the most inputs of a term where that is not the default.
+PRODUCT_NAMES: dict[str, tuple[str, int | None]] = {
+    "hinges": ("hinge", None),
+    "steps": ("step", None),
+    "bumps": ("bump", None),
+    "wavelets": ("hat", None),
+    "mars": ("hinge", 2),
+}
+RIDGE_NAMES: dict[str, tuple[str, int | None]] = {"ridges": ("sigmoid", None)}
+
 # The names that stand for a family with its defaults, and the one that is taken where none is given.
-NAMES: tuple[str, ...] = RADIAL_NAMES
+NAMES: tuple[str, ...] = (*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES)
 DEFAULT_NAME = "gaussian"
 
 

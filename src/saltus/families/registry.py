@@ -1,9 +1,8 @@
-"""The one place that knows every family: what kernels ask of a term is passed on to its family here.
+"""The one place that knows every geometry: what kernels ask of a term is passed on to its family here.
 
-There is one family so far, so nothing is chosen. To add another: a field of `Families` and of `FamilyWork`, and in each
-function below a branch on the number of the family. Where a field may be None, for a family that a fit does not use,
-hand the field to a kernel as an argument of its own and ask there whether it is None: numba then compiles nothing of
-that family.
+To add a geometry: a number below, a field of `Families`, and a branch in each function. A field is None where a fit has
+no family of that geometry. It is handed on as an argument of its own, and asked there whether it is None: numba then
+compiles nothing of that geometry.
 """
 
 from typing import NamedTuple
@@ -11,11 +10,25 @@ from typing import NamedTuple
 import numpy as np
 
 from saltus._jit import by_reference, glue
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
+from saltus.families.inputs import InputData
+from saltus.families.product.kernels import (
+    add_product_derivatives,
+    change_product,
+    count_product,
+    count_product_kernel,
+    decode_product,
+    draw_product,
+    evaluate_product,
+    pull_back_product,
+    unpack_product,
+)
 from saltus.families.radial.kernels import (
     SHARED_MOVES,
     RadialData,
     RadialWork,
+    add_radial_derivatives,
+    begin_radial_tile,
     clear_radial_sums,
     count_radial,
     count_radial_kernel,
@@ -29,69 +42,104 @@ from saltus.families.radial.kernels import (
     propose_shared_radial,
     pull_back_radial,
     pull_back_shared_radial,
-    set_radial_derivatives,
     unpack_radial,
 )
-from saltus.families.radial.moves import merge_radial, move_radial_pair, split_radial, walk_radial
-from saltus.families.terms import Edits, Terms
+from saltus.families.radial.moves import draw_radial, merge_radial, move_radial_pair, split_radial, walk_radial
+from saltus.families.ridge.kernels import (
+    add_ridge_derivatives,
+    change_ridge,
+    count_ridge,
+    count_ridge_kernel,
+    decode_ridge,
+    draw_ridge,
+    evaluate_ridge,
+    pull_back_ridge,
+    unpack_ridge,
+)
+from saltus.families.terms import Edits, Terms, TermSet
 
 __all__ = ["SHARED_MOVES", "Families", "FamilyWork"]
 
-RADIAL = 0
+RADIAL, PRODUCT, RIDGE = range(3)
 
 # Moves of shared parameters that may never be accepted in a chain that is well: no input is switched off where all of
 # them are needed.
 MAY_NEVER_BE_ACCEPTED = frozenset({"switch"})
 
+# Tiles that products and ridges work with in a descent, beside one for each free parameter of a term.
+SCRATCH_COLUMNS = 2
+
 
 @by_reference
 class Families(NamedTuple):
-    """The rows as each family sees them. Kernels hand it on and look into it nowhere else."""
+    """The F families of a fit, and the rows as each geometry sees them. Kernels hand it on, and look into it here.
 
-    radial: RadialData
+    At most one family is radial: its terms share a metric.
+    """
+
+    geometry: Ints  # (F,)
+    shares: Floats  # (F,), the probabilities w_f that a fresh term is of each family, running sums
+    log_weight: Floats  # (F,), the logarithms of w_f
+    smallest_squared_norm: Floats  # (F,), of a column over the rows; a term that so few rows see is refused
+    n_choices: int  # of a term
+    n_parameters: int
+    n_decoded: int
+    radial_family: int  # the number of the radial family, or -1
+    radial: RadialData | None
+    product: InputData | None
+    ridge: InputData | None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of a tile."""
+        return next(data for data in (self.radial, self.product, self.ridge) if data is not None).rows.shape[2]
 
     @property
     def arrays(self) -> tuple[Floats, ...]:
         """All that differs between data, to tell one problem from another."""
-        return self.radial.rows, self.radial.to_metric
+        radial = () if self.radial is None else (self.radial.rows, self.radial.to_metric)
+        others = tuple(data for data in (self.product, self.ridge) if data is not None)
+        return (*radial, *(array for data in others[:1] for array in (data.rows, data.knots)))
 
 
 @by_reference
 class FamilyWork(NamedTuple):
-    """What each family keeps in the course of a descent."""
+    """What families keep in the course of a descent on k terms."""
 
-    radial: RadialWork
-
-
-def make_family_work(families: Families, shared: Floats, k: int) -> FamilyWork:
-    """Allocate the workspaces of a descent on k terms with these shared parameters."""
-    return FamilyWork(make_radial_work(families.radial, shared, k))
-
-
-def n_decoded(families: Families) -> int:
-    """Say how many numbers a decoded term has."""
-    return families.radial.rows.shape[1] + 1
+    family: Ints  # (k,)
+    first: Ints  # (k + 1,), where the free parameters of each term begin, and where shared ones do
+    slot: Ints  # (k,), the number of a term among those of its geometry
+    decoded: Floats  # (k, n), terms that are not radial
+    scratch: Floats  # (n, L)
+    radial: RadialWork | None
 
 
-def n_own_parameters(families: Families) -> int:
-    """Say how many parameters a term has room for."""
-    return families.radial.to_metric.shape[1]
+def make_family_work(families: Families, terms: TermSet, decoded: Floats, n_free: Ints) -> FamilyWork:
+    """Allocate the workspaces of a descent on terms, decoded (k, n), each with so many free parameters (k,)."""
+    first = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(n_free, dtype=np.int64)])
+    is_radial = families.geometry[terms.family] == RADIAL
+    radial = None
+    if families.radial is not None:
+        radial = make_radial_work(families.radial, terms.shared, np.flatnonzero(is_radial), first)
+    n_scratch = SCRATCH_COLUMNS + int(n_free[~is_radial].max(initial=0))
+    slot = np.cumsum(is_radial, dtype=np.int64) - 1
+    return FamilyWork(terms.family, first, slot, decoded.copy(), np.zeros((n_scratch, families.n_rows)), radial)
 
 
-def n_free_parameters(families: Families) -> tuple[int, int]:
-    """Say how many parameters a descent may change: of each term, and shared ones."""
-    q, p = families.radial.to_metric.shape
-    return p, q * families.radial.learns_metric
+def count_own_parameters(families: Families, family: int, choices: Ints, shared: Floats) -> int:
+    """Count the own parameters of one term, its coefficients aside."""
+    geometry = families.geometry[family]
+    if geometry == RADIAL:
+        return count_radial(families.radial, shared)
+    if geometry == PRODUCT:
+        return count_product(families.product, choices)
+    return count_ridge(families.ridge, choices)
 
 
-def count_typical_term(families: Families, shared: Floats) -> int:
-    """Count the parameters of a term like any other, its coefficients aside."""
-    return count_radial(families.radial, shared)
-
-
-def count_terms(families: Families, parameters: Floats, shared: Floats) -> int:
-    """Count the own parameters of all terms with parameters (k, p), their coefficients aside."""
-    return sum(count_radial(families.radial, shared) for _ in parameters)
+def count_terms(families: Families, terms: TermSet) -> int:
+    """Count the own parameters of all terms, their coefficients aside."""
+    each = zip(terms.family, terms.choices, strict=True)
+    return sum(count_own_parameters(families, family, choices, terms.shared) for family, choices in each)
 
 
 def count_shared_parameters(families: Families, shared: Floats) -> int:
@@ -100,9 +148,14 @@ def count_shared_parameters(families: Families, shared: Floats) -> int:
 
 
 @glue
-def count_term_kernel(families: Families, family: int, parameters: Floats, shared: Floats) -> int:
+def count_term_kernel(families: Families, family: int, choices: Ints, shared: Floats) -> int:
     """Count the own parameters of one term, its coefficients aside, for compiled callers."""
-    return count_radial_kernel(families.radial, shared)
+    geometry = families.geometry[family]
+    if geometry == RADIAL:
+        return count_radial_kernel(families.radial, shared)
+    if geometry == PRODUCT:
+        return count_product_kernel(families.product, choices)
+    return count_ridge_kernel(families.ridge, choices)
 
 
 @glue
@@ -121,16 +174,20 @@ def propose_split(
     edits: Edits,
     which: int,
 ) -> tuple[bool, float]:
-    """Replace one term by two, where its family can."""
-    return split_radial(rng, terms, k_max, split_scale, edits, which)
+    """Replace one radial term by two."""
+    family = families.radial_family
+    log_weight = families.log_weight[max(family, 0)]
+    return split_radial(rng, families.radial, family, log_weight, terms, k_max, split_scale, edits, which)
 
 
 @glue
 def propose_merge(
     rng: np.random.Generator, families: Families, terms: Terms, split_scale: float, edits: Edits, which: int
 ) -> tuple[bool, float]:
-    """Replace two terms by one, where their family can."""
-    return merge_radial(rng, terms, split_scale, edits, which)
+    """Replace two radial terms by one."""
+    family = families.radial_family
+    log_weight = families.log_weight[max(family, 0)]
+    return merge_radial(rng, families.radial, family, log_weight, terms, split_scale, edits, which)
 
 
 @glue
@@ -143,12 +200,13 @@ def propose_pair_update(
     edits: Edits,
     which: int,
 ) -> tuple[bool, float]:
-    """Move two terms as one, where their family can."""
-    return move_radial_pair(rng, terms, split_scale, walk_scale, edits, which)
+    """Move two radial terms as one."""
+    family = families.radial_family
+    return move_radial_pair(rng, families.radial, family, terms, split_scale, walk_scale, edits, which)
 
 
 @glue
-def propose_walk(
+def propose_change(
     rng: np.random.Generator,
     families: Families,
     terms: Terms,
@@ -156,23 +214,44 @@ def propose_walk(
     walk_scale: float,
     edits: Edits,
     which: int,
-) -> bool:
-    """Walk from a term to the first incoming one of an edit; False where that leaves the unit cube."""
-    return walk_radial(rng, terms, moved, walk_scale, edits, which)
+) -> tuple[bool, float]:
+    """Change a term within its family: fill the first incoming term of an edit, return (feasible, log_green)."""
+    geometry = families.geometry[terms.family[moved]]
+    if geometry == RADIAL:
+        return walk_radial(rng, families.radial, terms, moved, walk_scale, edits, which)
+    if geometry == PRODUCT:
+        return change_product(rng, families.product, terms, moved, walk_scale, edits, which)
+    return change_ridge(rng, families.ridge, terms, moved, walk_scale, edits, which)
 
 
 @glue
 def draw_term(rng: np.random.Generator, families: Families, edits: Edits, which: int) -> None:
     """Draw the first incoming term of an edit from nu, the law of a fresh term."""
-    edits.family[which, 0] = RADIAL
-    for i in range(edits.incoming.shape[2]):
-        edits.incoming[which, 0, i] = rng.random()
+    family, n_families = 0, families.geometry.size
+    if n_families > 1:
+        chance = rng.random()
+        while family < n_families - 1 and chance >= families.shares[family]:
+            family += 1
+    edits.family[which, 0] = family
+    geometry = families.geometry[family]
+    if geometry == RADIAL:
+        draw_radial(rng, families.radial, edits, which)
+    elif geometry == PRODUCT:
+        draw_product(rng, families.product, family, edits, which)
+    else:
+        draw_ridge(rng, families.ridge, family, edits, which)
 
 
 @glue
-def decode_term(families: Families, family: int, parameters: Floats, decoded: Floats) -> None:
-    """Turn the parameters of a term into what its column is evaluated from."""
-    decode_radial(families.radial, parameters, decoded)
+def decode_term(families: Families, family: int, choices: Ints, parameters: Floats, decoded: Floats) -> None:
+    """Turn a term into what its column is evaluated from."""
+    geometry = families.geometry[family]
+    if geometry == RADIAL:
+        decode_radial(families.radial, parameters, decoded)
+    elif geometry == PRODUCT:
+        decode_product(families.product, choices, parameters, decoded)
+    else:
+        decode_ridge(families.ridge, choices, parameters, decoded)
 
 
 @glue
@@ -180,7 +259,13 @@ def evaluate_term(
     families: Families, t: int, family: int, decoded: Floats, shared: Floats, root_weight: Floats, column: Floats
 ) -> None:
     """Evaluate the column of a decoded term at the rows of tile t, times the roots of their weights."""
-    evaluate_radial(families.radial.profile, families.radial.rows[t], decoded, shared, root_weight, column)
+    geometry = families.geometry[family]
+    if geometry == RADIAL:
+        evaluate_radial(families.radial, t, decoded, shared, root_weight, column)
+    elif geometry == PRODUCT:
+        evaluate_product(families.product, t, decoded, root_weight, column)
+    else:
+        evaluate_ridge(families.ridge, t, decoded, root_weight, column)
 
 
 @glue
@@ -188,13 +273,23 @@ def propose_shared(
     rng: np.random.Generator, families: Families, terms: Terms, proposed: Floats
 ) -> tuple[int, bool, float]:
     """Propose other shared parameters: fill `proposed`, return (number among SHARED_MOVES, feasible, log_green)."""
-    return propose_shared_radial(rng, terms.k[0], terms.shared, proposed)
+    n_radial = 0
+    for j in range(terms.k[0]):
+        if terms.family[j] == families.radial_family:
+            n_radial += 1
+    return propose_shared_radial(rng, families.radial, n_radial, terms.shared, proposed)
 
 
 @glue
 def unpack_terms(families: Families, x: Floats, work: FamilyWork) -> None:
     """Decode the terms and shared parameters at a point x of a descent: own parameters, then shared ones."""
     unpack_radial(families.radial, x, work.radial)
+    for j in range(work.family.size):
+        geometry = families.geometry[work.family[j]]
+        if geometry == PRODUCT:
+            unpack_product(families.product, x, work.first[j], work.decoded[j])
+        elif geometry == RIDGE:
+            unpack_ridge(families.ridge, x, work.first[j], work.decoded[j])
 
 
 @glue
@@ -202,37 +297,44 @@ def evaluate_in_descent(
     families: Families, t: int, j: int, root_weight: Floats, work: FamilyWork, column: Floats
 ) -> None:
     """Evaluate the column of term j at the rows of tile t, and keep what its derivatives need."""
-    radial, of_radial = families.radial, work.radial
-    evaluate_radial_and_slope(
-        radial.profile,
-        radial.rows[t],
-        of_radial.centers[j],
-        of_radial.relevance,
-        root_weight,
-        of_radial.squared[t, j],
-        column,
-        of_radial.slope[t, j],
-    )
+    geometry = families.geometry[work.family[j]]
+    if geometry == RADIAL:
+        evaluate_radial_and_slope(families.radial, t, work.slot[j], root_weight, work.radial, column)
+    elif geometry == PRODUCT:
+        evaluate_product(families.product, t, work.decoded[j], root_weight, column)
+    else:
+        evaluate_ridge(families.ridge, t, work.decoded[j], root_weight, column)
 
 
 @glue
-def begin_gradient(work: FamilyWork) -> None:
+def begin_gradient(families: Families, work: FamilyWork) -> None:
     """Begin to sum a gradient over the rows."""
-    clear_radial_sums(work.radial)
+    clear_radial_sums(families.radial, work.radial)
 
 
 @glue
-def begin_tile(work: FamilyWork) -> None:
+def begin_tile(families: Families, work: FamilyWork) -> None:
     """Begin with a tile."""
-    of_all = work.radial.by_squared[1]
-    for n in range(of_all.size):
-        of_all[n] = 0.0
+    begin_radial_tile(families.radial, work.radial)
 
 
 @glue
-def pull_back(families: Families, t: int, j: int, by_column: Floats, work: FamilyWork) -> None:
+def pull_back(
+    families: Families, t: int, j: int, root_weight: Floats, by_column: Floats, work: FamilyWork, gradient: Floats
+) -> None:
     """Add what tile t says about term j, given d log pi by its column."""
-    pull_back_radial(families.radial, t, j, by_column, work.radial)
+    geometry = families.geometry[work.family[j]]
+    first, n_free = work.first[j], work.first[j + 1] - work.first[j]
+    if geometry == RADIAL:
+        pull_back_radial(families.radial, t, work.slot[j], by_column, work.radial)
+    elif geometry == PRODUCT:
+        pull_back_product(
+            families.product, t, work.decoded[j], root_weight, by_column, work.scratch, gradient, first, n_free
+        )
+    else:
+        pull_back_ridge(
+            families.ridge, t, work.decoded[j], root_weight, by_column, work.scratch, gradient, first, n_free
+        )
 
 
 @glue
@@ -248,6 +350,16 @@ def finish_gradient(families: Families, work: FamilyWork, gradient: Floats) -> N
 
 
 @glue
-def set_derivatives(families: Families, t: int, alpha: Floats, work: FamilyWork, columns: Floats) -> None:
+def add_derivatives(
+    families: Families, t: int, alpha: Floats, root_weight: Floats, work: FamilyWork, columns: Floats
+) -> None:
     """Add the derivatives in tile t to columns that are 0: of terms by own parameters, of outputs by shared ones."""
-    set_radial_derivatives(families.radial, t, alpha, work.radial, columns)
+    add_radial_derivatives(families.radial, t, alpha, work.radial, columns)
+    for j in range(work.family.size):
+        geometry = families.geometry[work.family[j]]
+        if geometry == PRODUCT:
+            add_product_derivatives(
+                families.product, t, work.decoded[j], root_weight, work.scratch, columns, work.first[j]
+            )
+        elif geometry == RIDGE:
+            add_ridge_derivatives(families.ridge, t, work.decoded[j], root_weight, work.scratch, columns, work.first[j])

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltus._typing import Floats
+from saltus._typing import Bools, Floats
 
 
 class Numbers(NamedTuple):
@@ -28,3 +28,10 @@ class InputUse(NamedTuple):
 def round_digits(values: Floats, digits: int) -> Floats:
     """Keep so many significant digits."""
     return np.vectorize(lambda value: float(f"{value:.{digits}g}"), otypes=[np.float64])(values)
+
+
+def on_all_inputs(values: Floats, varies: Bools) -> Floats:
+    """Put values of the inputs that vary (v,) where they belong among all (d,); 0 for the others."""
+    found = np.zeros(len(varies))
+    found[varies] = values
+    return found

@@ -9,6 +9,7 @@ from saltus._typing import Floats
 from saltus.engine.problem.scaling import OutputScale
 from saltus.engine.results.draws import Draws
 from saltus.engine.results.predictive import Features
+from saltus.families.terms import join_terms
 
 if TYPE_CHECKING:
     import xarray
@@ -51,9 +52,9 @@ def make_datatree(
         coords=coordinates,
         attrs=attributes,
     )
-    parameters = np.concatenate([draws.parameters for draws in chains])
+    terms = join_terms([draws.all_terms for draws in chains])
     shared = np.array([draws.shared for draws in chains])
-    for name, (axes, values) in features.family.inspection.variables(features.box, parameters, shared).items():
+    for name, (axes, values) in features.mixture.inspection.variables(features.box, terms, shared).items():
         if axes[0] == "term":  # spread out, NaN where a draw has fewer terms than the most
             padded = np.full((*exists.shape, *values.shape[1:]), np.nan)
             padded[exists] = values

@@ -127,10 +127,7 @@ def rank_by_strength(model: NetworkRegressor) -> Ints:
     """Order the inputs that the terms use by how strongly they do, and by their effect where that ties."""
     by_effect = rank_by_effect(model)
     network = model._single_network
-    strength = (
-        network.family.inspection.strength(network.box, network.parameters, network.shared)
-        * model.data_notes_.inputs.std
-    )
+    strength = network.mixture.inspection.strength(network.box, network.terms) * model.data_notes_.inputs.std
     order = by_effect[np.argsort(-strength[by_effect].round(6), kind="stable")]
     return order[strength[order] > 0]
 

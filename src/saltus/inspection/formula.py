@@ -30,7 +30,7 @@ class Formula:
     @classmethod
     def of(cls, network: Network) -> "Formula":
         """Take the numbers of a network."""
-        terms = network.family.inspection.numbers(network.box, network.parameters, network.shared)
+        terms = network.mixture.inspection.numbers(network.box, network.terms)
         return cls(network.intercept, network.linear_coef, network.term_coef, terms)
 
     @property

@@ -87,18 +87,14 @@ def add_average(graph: Graph, X: str, networks: Sequence[Network], weights: Floa
         graph.constant(on_all_features(slope * outputs.scale, box.varies) / box.width[:, None]),
     )
     y = graph.add("Add", y, graph.constant(outputs.mean + outputs.scale * constant))
-    k = max(network.n_terms for network in networks)
-    if k == 0:
+    if max(network.n_terms for network in networks) == 0:
         return y
-    stack = networks[0].family.inspection.stack(
-        [network.family for network in networks],
-        [network.parameters for network in networks],
-        [network.shared for network in networks],
-        same_shared=True,
+    stack = networks[0].mixture.inspection.stack(
+        [network.mixture for network in networks], [network.terms for network in networks], same_shared=True
     )
-    coefficients = np.zeros((len(networks), 1, k, len(outputs.scale)))
+    coefficients = np.zeros((len(networks), 1, stack.n_columns, len(outputs.scale)))
     for j, network in enumerate(networks):
-        coefficients[j, 0, : network.n_terms] = weights[j] * network.coefficients * outputs.scale
+        coefficients[j, 0, stack.columns_of(j)] = weights[j] * network.coefficients * outputs.scale
     coordinates = stack.add_coordinates(graph, shifted, box.width, box.varies)
     names = {name: graph.constant(array) for name, array in stack.arrays.items()}
     columns = stack.add_columns(graph, coordinates, names)

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 from saltus._typing import Floats, Ints
 from saltus.engine.results.draws import Draw
 from saltus.engine.results.predictive import Predictive
-from saltus.families.family import TermStack
+from saltus.families.mixture.nodes import MixtureStack
 from saltus.onnx.graph import Graph, on_all_features
 
 # Draws are padded to the size of the largest in their group, so that they can be stacked. Groups are of like size.
@@ -29,17 +29,14 @@ def add_moments(graph: Graph, X: str, predictive: Predictive) -> tuple[str, str]
     centre.
     """
     features, outputs, degrees = predictive.features, predictive.outputs, predictive.degrees
-    draws = sorted(predictive.draws, key=lambda draw: len(draw.parameters))
+    draws = sorted(predictive.draws, key=lambda draw: len(draw.terms))
     shifted = graph.add("Sub", X, graph.constant(features.box.lower))
     fixed = _add_fixed_columns(graph, shifted, predictive)
-    terms = features.family.inspection.stack(
-        [features.family] * len(draws),
-        [draw.parameters for draw in draws],
-        [draw.shared for draw in draws],
-        same_shared=False,
+    terms = features.mixture.inspection.stack(
+        [features.mixture] * len(draws), [draw.terms for draw in draws], same_shared=False
     )
-    coordinates = None
-    if len(draws[-1].parameters):
+    coordinates: dict[int, str] = {}
+    if len(draws[-1].terms):
         coordinates = terms.add_coordinates(graph, shifted, features.box.width, features.box.varies)
     means: list[str] = []
     signals: list[str] = []
@@ -71,23 +68,25 @@ class Stack:
 
     on_fixed: Floats  # (n, c, m_fixed, 1 + m)
     on_terms: Floats  # (n, c, k, 1 + m)
-    terms: TermStack
+    terms: MixtureStack
 
     @classmethod
-    def of(cls, draws: Sequence[Draw], rows: Ints, terms: TermStack, predictive: Predictive) -> "Stack":
+    def of(cls, draws: Sequence[Draw], rows: Ints, terms: MixtureStack, predictive: Predictive) -> "Stack":
         """Stack draws, in the units of y, which are the given rows of all terms."""
         scale = predictive.outputs.scale
         m_fixed = 1 + len(predictive.features.kept)
-        k = max(len(draw.parameters) for draw in draws)
-        columns = np.zeros((len(draws), len(scale), m_fixed + k, 1 + m_fixed + k))
+        part = terms.part(rows)
+        m = m_fixed + part.n_columns
+        columns = np.zeros((len(draws), len(scale), m, 1 + m))
         for j, draw in enumerate(draws):
-            m = len(draw.mean)
-            columns[j, :, :m, 0] = scale[:, None] * draw.mean.T
-            columns[j, :, :m, 1 : 1 + m] = (scale * np.sqrt(draw.S / predictive.degrees))[:, None, None] * draw.K
-        return cls(columns[:, :, :m_fixed], columns[:, :, m_fixed:], terms.part(rows, k))
+            at = np.concatenate([np.arange(m_fixed), m_fixed + part.columns_of(j)])
+            columns[j, :, at, 0] = draw.mean * scale
+            root = (scale * np.sqrt(draw.S / predictive.degrees))[:, None, None] * draw.K
+            columns[j, :, at[:, None], 1 + np.arange(at.size)] = root.transpose(1, 2, 0)
+        return cls(columns[:, :, :m_fixed], columns[:, :, m_fixed:], part)
 
 
-def add_scan(graph: Graph, coordinates: str | None, fixed: str, stack: Stack, prefix: str) -> tuple[str, str]:
+def add_scan(graph: Graph, coordinates: dict[int, str], fixed: str, stack: Stack, prefix: str) -> tuple[str, str]:
     """Go through draws, B at a time; return the names of their means (n / B, B, c, N, 1) and signals (n / B, B, c, N).
 
     What all draws share goes in as a state that never changes: tools that sort nodes by their inputs would overlook
@@ -96,13 +95,14 @@ def add_scan(graph: Graph, coordinates: str | None, fixed: str, stack: Stack, pr
     body = Graph(prefix)
     state = {f"{prefix}fixed": fixed}
     arrays = {f"{prefix}on_fixed": stack.on_fixed}
-    columns = body.add("MatMul", *state, *arrays)
-    if coordinates is not None and stack.on_terms.size:
-        state[at := f"{prefix}coordinates"] = coordinates
+    columns = body.add("MatMul", f"{prefix}fixed", f"{prefix}on_fixed")
+    if coordinates and stack.on_terms.size:
+        inside = {number: f"{prefix}coordinates{number}" for number in stack.terms.numbers}
+        state |= {name: coordinates[number] for number, name in inside.items()}
         arrays[on_terms := f"{prefix}on_terms"] = stack.on_terms
         names = {name: f"{prefix}{name}" for name in stack.terms.arrays}
         arrays |= {names[name]: array for name, array in stack.terms.arrays.items()}
-        phi = stack.terms.add_columns(body, at, names)
+        phi = stack.terms.add_columns(body, inside, names)
         columns = body.add("Add", columns, body.add("MatMul", phi, on_terms))
     mean, root_signal = body.split(columns, [1, stack.on_fixed.shape[-1] - 1], axis=-1)
     outputs = [*(body.add("Identity", name) for name in state), mean, body.sum(body.square(root_signal), -1)]

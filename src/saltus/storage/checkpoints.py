@@ -4,8 +4,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from saltus.engine.drivers.checkpoints import Checkpoint, SavedChain, SavedSampler
+from saltus.engine.drivers.checkpoints import Checkpoint, SavedChain, SavedRecord, SavedSampler
 from saltus.engine.problem.design import Design
+from saltus.families import FittedMixture
+from saltus.families.terms import terms_as_value
 from saltus.storage.atomic import replacing
 from saltus.storage.container import FileError, pack, read
 from saltus.storage.encoding import Decoder, Encoder
@@ -41,17 +43,23 @@ def _fits(chain: SavedChain | SavedSampler | None, design: Design) -> bool:
     variant = getattr(chain, "variant", 0)
     if not 0 <= variant < len(design.variants):
         return False
-    family, k_max = design.variants[variant].family, design.variants[variant].k_max
-    p, s = family.n_parameters, family.starting_shared.size
+    mixture, k_max = design.variants[variant].mixture, design.variants[variant].k_max
     for saved in (chain, getattr(chain, "halfway", None)):
-        if saved is None or saved.parameters is None or saved.shared is None:
+        if saved is None or saved.terms is None:
             continue
-        if saved.parameters.shape[1:] != (p,) or len(saved.parameters) > k_max or saved.shared.shape != (s,):
+        if len(saved.terms) > k_max or not mixture.accepts(saved.terms):
             return False
         record = getattr(saved, "record", None)
-        if record is not None and (record.best_parameters.shape, record.best_by_k.shape) != ((k_max, p), (k_max + 1,)):
+        if record is not None and not _is_record_of(record, mixture, k_max):
             return False
     return True
+
+
+def _is_record_of(record: SavedRecord, mixture: FittedMixture, k_max: int) -> bool:
+    shapes = (record.best_choices.shape, record.best_parameters.shape, record.best_by_k.shape)
+    if shapes != ((k_max, mixture.n_choices), (k_max, mixture.n_parameters), (k_max + 1,)):
+        return False
+    return mixture.accepts(terms_as_value(record.restore().best))
 
 
 def _build(decoder: Decoder, document: Mapping[str, Any]) -> Checkpoint:

@@ -29,8 +29,10 @@ from saltus.families import (
     FAMILY_ATTRIBUTES,
     FAMILY_POSTERIOR_ATTRIBUTES,
     FITTED_FAMILIES,
+    PARTS_OF_FAMILIES,
     Family,
     FittedFamily,
+    FittedMixture,
 )
 from saltus.inspection.diagnostics import Diagnostic
 
@@ -68,6 +70,7 @@ CLASSES: tuple[type, ...] = (
     Trace,
     *FAMILIES,
     *FITTED_FAMILIES,
+    *PARTS_OF_FAMILIES,
 )
 
 
@@ -138,13 +141,6 @@ def _regressor_sizes(model: Any) -> dict[str, int]:
     return {"d": model.n_features_in_, **({"c": 1} if model._single_output else {})}
 
 
-def _are_of(family: Any, terms: Any) -> bool:
-    """Say whether terms have as many parameters, own and shared, as their family asks for."""
-    return bool(
-        terms.parameters.shape[1] == family.n_parameters and terms.shared.shape[-1] == family.starting_shared.size
-    )
-
-
 # Sizes that are not the length of an array, but must agree with the lengths of some.
 SIZES: dict[type, Callable[[Any], dict[str, int]]] = {
     AnnealedRegressor: lambda model: {**_regressor_sizes(model), "k": model.n_terms_},
@@ -161,11 +157,12 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
     AnnealedRegressor: lambda model: len(model.networks_) > 0,
     BayesianRegressor: lambda model: (
         len(model.chains_) > 0
-        and all(_are_of(model._predictive.features.family, chain.draws) for chain in model.chains_)
+        and all(model._predictive.features.mixture.accepts(chain.draws.all_terms) for chain in model.chains_)
     ),
-    Draws: lambda draws: bool((draws.n_terms >= 0).all()),
+    Draws: lambda draws: len(draws) > 0 and bool((draws.n_terms >= 0).all()),
+    FittedMixture: lambda mixture: len(mixture.members) > 0,
     Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
-    Network: lambda network: _are_of(network.family, network),
+    Network: lambda network: network.mixture.accepts(network.terms) and len(network.terms) == len(network.coefficients),
     Predictive: lambda predictive: predictive.degrees > 0,
     SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_parameters),
 }

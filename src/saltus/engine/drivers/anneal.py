@@ -90,8 +90,8 @@ def restart_if_behind(chain: Chain, best: BestState, design: Design, settings: S
     if chain.result is None:
         return chain
     state = chain.result.best
-    cost = design.variants[chain.variant].cost_of_a_term(state.n_terms, state.network.shared)
+    cost = design.variants[chain.variant].cost_of_a_term(state.network.terms)
     unit = max(cost, settings.resolution(design))
     if state.log_posterior > best.log_posterior - settings.policy.behind * unit:
         return chain
-    return replace(chain, parameters=None, shared=None, standing=None, variant=best.variant)
+    return replace(chain, terms=None, standing=None, variant=best.variant)

@@ -20,11 +20,11 @@ from saltus.engine.search.landscape import Candidate
 from saltus.engine.search.starts import (
     note_improvement,
     present_network,
-    present_parameters,
     present_state,
     set_independent_terms,
     set_terms,
 )
+from saltus.families.terms import terms_as_value
 
 # A schedule that is left to us starts at one of these multiples of what one more term costs, drawn for each
 # round, and ends at the other. Which start is best depends on the problem: on robot arm data with a cubic basis the
@@ -34,7 +34,7 @@ HOTTEST, COLDEST = (1 / 2, 1.0, 2.0), 1 / 80
 
 def block_of(design: Design) -> Callable[..., int]:
     """Choose the entry point that runs a block of iterations."""
-    block: Callable[..., int] = run_block_with_shared_moves if design.family.n_choices > 0 else run_block
+    block: Callable[..., int] = run_block_with_shared_moves if design.mixture.moves_shared else run_block
     return block
 
 
@@ -68,7 +68,7 @@ class Annealing:
     @classmethod
     def begun(cls, task: RoundTask, state: State) -> "Annealing":
         """Begin at a state. Mutates the generator of the chain."""
-        cost = task.design.cost_of_a_term(int(state.terms.k[0]), state.terms.shared)
+        cost = task.design.cost_of_a_term(terms_as_value(state.terms))
         rng = task.chain.rng
         return cls(
             task,
@@ -82,7 +82,7 @@ class Annealing:
     @classmethod
     def resumed(cls, task: RoundTask, state: State, halfway: Halfway) -> "Annealing":
         """Go on in the middle of a round. Mutates the state, and the generator of the chain."""
-        set_terms(task.design, state, halfway.parameters, halfway.shared)
+        set_terms(task.design, state, halfway.terms)
         halfway.generator.put_into(task.chain.rng)
         return cls(
             task,
@@ -126,7 +126,7 @@ class Annealing:
             self._run_block(n_most, n_wanted)
             n_wanted = next_length(self.done - before, perf_counter() - began, task.settings.policy.block_seconds)
             if self.done % ITERATIONS_BETWEEN_REBUILDS == 0:
-                set_terms(task.design, state, present_parameters(state))
+                set_terms(task.design, state, terms_as_value(state.terms))
             self._keep_snapshot()
             yield
 
@@ -168,7 +168,6 @@ class Annealing:
 
     def enter(self, optimum: Candidate) -> BestState:
         """Make a local optimum the state, and enter it into the record."""
-        self.state.terms.shared[:] = optimum.shared
-        set_independent_terms(self.task.design, self.state, optimum.parameters)
+        set_independent_terms(self.task.design, self.state, optimum.terms)
         note_improvement(self.state, self.record, self.done)
         return present_state(self.task.design, self.state, self.done)

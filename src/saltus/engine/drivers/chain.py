@@ -14,6 +14,7 @@ from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import ChainResult
 from saltus.engine.search.landscape import Candidate
 from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
+from saltus.families.terms import TermSet
 
 # Traces longer than this are thinned.
 LONGEST_TRACE = 100_000
@@ -68,8 +69,7 @@ class Chain:
     """A chain between rounds, or in the middle of one."""
 
     rng: np.random.Generator
-    parameters: Floats | None = None  # of the terms of the best state so far, (k, p), and shared ones (s,)
-    shared: Floats | None = None
+    terms: TermSet | None = None  # of the best state so far
     result: ChainResult | None = None
     variant: int = 0  # which of the variants of the design
     halfway: Halfway | None = None
@@ -79,13 +79,13 @@ class Chain:
     def saved(self, *, is_done: bool = False) -> SavedChain:
         """Copy what is needed to go on."""
         generator = GeneratorState.of(self.rng)
-        return SavedChain(generator, self.parameters, self.shared, self.result, self.variant, is_done, self.halfway)
+        return SavedChain(generator, self.terms, self.result, self.variant, is_done, self.halfway)
 
     @classmethod
     def restored(cls, saved: SavedChain) -> "Chain":
         """Make a chain of what was saved."""
         rng = saved.generator.make()
-        return cls(rng, saved.parameters, saved.shared, saved.result, saved.variant, saved.halfway, saved.is_done)
+        return cls(rng, saved.terms, saved.result, saved.variant, saved.halfway, saved.is_done)
 
 
 @dataclass(frozen=True)

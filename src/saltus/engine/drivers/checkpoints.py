@@ -21,7 +21,7 @@ from saltus.engine.kernels.state import Record
 from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import ChainResult, Snapshot
 from saltus.engine.results.draws import Draws
-from saltus.families.terms import Terms
+from saltus.families.terms import Terms, TermSet
 
 GENERATOR = "PCG64"
 
@@ -63,6 +63,7 @@ class SavedRecord:
 
     best_k: Annotated[Ints, "i"]
     best_family: Annotated[Ints, "m"]
+    best_choices: Annotated[Ints, "my"]
     best_parameters: Annotated[Floats, "mp"]
     best_shared: Annotated[Floats, "s"]
     best_log_posterior: Annotated[Floats, "i"]
@@ -90,8 +91,7 @@ class Halfway:
 
     done: int
     generator: GeneratorState
-    parameters: Annotated[Floats, "kp"]  # of its terms, in the unit cube
-    shared: Annotated[Floats, "s"]
+    terms: TermSet
     record: SavedRecord
     snapshots: tuple[Snapshot, ...]
     started_at: float  # log pi where the round started
@@ -104,8 +104,7 @@ class SavedChain:
     """A chain where a round begins, and how far it has come in it."""
 
     generator: GeneratorState
-    parameters: Annotated[Floats | None, "kp"]
-    shared: Annotated[Floats | None, "s"]
+    terms: TermSet | None
     result: ChainResult | None
     variant: int = 0  # which of the variants of the design
     is_done: bool = False  # with the present round: what is above is then after it
@@ -118,8 +117,7 @@ class SavedSampler:
 
     done: int  # iterations
     generator: GeneratorState
-    parameters: Annotated[Floats, "kp"]  # of its terms, in the unit cube
-    shared: Annotated[Floats, "s"]
+    terms: TermSet
     delta_squared: Annotated[Floats, "c"]
     sigma_squared: Annotated[Floats, "c"]
     rate: Annotated[Floats, "i"]
@@ -185,5 +183,5 @@ def fingerprint(design: Design, options: str) -> str:
         for array in arrays:
             digest.update(repr(array.shape).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(repr((variant.family, problem.n_total, problem.criterion.counts_terms)).encode())
+        digest.update(repr((variant.mixture, problem.n_total, problem.criterion.counts_terms)).encode())
     return digest.hexdigest()

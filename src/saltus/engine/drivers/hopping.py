@@ -13,7 +13,7 @@ from saltus.engine.drivers.stop import Deadline
 from saltus.engine.results.chains import BestState
 from saltus.engine.search.hops import HEAT, hop, is_taken
 from saltus.engine.search.landscape import Candidate, Landscape
-from saltus.engine.search.starts import best_terms, present_parameters
+from saltus.families.terms import terms_as_value
 
 # Rounds that are longer than the first go on with hops, one for so many iterations more.
 ITERATIONS_A_HOP = 1000
@@ -33,8 +33,8 @@ class Hops:
     def run(self, shares_of_cost: Iterable[float], monitor: Monitor) -> list[BestState]:
         """Hop once for each heat, in units of what a term costs; return the best that was found, if new."""
         record, rng = self.annealing.record, self.annealing.task.chain.rng
-        best = self.landscape.value(*best_terms(record))
-        cost = self.annealing.task.design.cost_of_a_term(self.at.k, self.at.shared)
+        best = self.landscape.value(terms_as_value(record.best))
+        cost = self.annealing.task.design.cost_of_a_term(self.at.terms)
         go_on = monitor.telling(self.progress)
         entered: list[BestState] = []
         for share_of_cost in shares_of_cost:
@@ -63,11 +63,11 @@ def start_of_hops(annealing: Annealing, landscape: Landscape, optima: Sequence[B
         if not optima:
             return None
         network = max(optima, key=lambda optimum: optimum.log_posterior).network
-        return landscape.candidate(network.parameters, network.shared)
+        return landscape.candidate(network.terms)
     standing = task.chain.standing
     if standing is not None:
-        return landscape.candidate(standing.parameters, standing.shared)
-    return landscape.candidate(present_parameters(state), state.terms.shared.copy())
+        return landscape.candidate(standing.terms)
+    return landscape.candidate(terms_as_value(state.terms))
 
 
 def heats(task: RoundTask, deadline: Deadline) -> Iterator[float]:

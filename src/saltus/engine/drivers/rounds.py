@@ -79,7 +79,7 @@ def begin_round(task: RoundTask, monitor: Monitor) -> Begun | None:
     chain, design, settings = task.chain, task.design, task.settings
     has_descents = settings.descend or settings.polish
     landscape = Landscape.of(design, chain.rng, policy=settings.policy) if has_descents else None
-    state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+    state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     if need_not_begin(task, monitor.stop_signal):
         return None
     if landscape is not None:
@@ -87,16 +87,16 @@ def begin_round(task: RoundTask, monitor: Monitor) -> Begun | None:
     if chain.halfway is not None:
         annealing = Annealing.resumed(task, state, chain.halfway)
     else:
-        if chain.parameters is not None and chain.shared is not None:
-            set_terms(design, state, chain.parameters, chain.shared)
+        if chain.terms is not None:
+            set_terms(design, state, chain.terms)
         else:
             # A descent is cold, and until it ends there is nothing but the linear term.
             best = float(state.log_posterior[0]) + design.log_posterior_shift
             cold = Progress(task.number, task.n_before, int(state.terms.k[0]), best, temperature=0.0, acceptance=0.0)
-            parameters, state.terms.shared[:] = find_start(task, landscape, monitor.telling(lambda: cold))
+            terms = find_start(task, landscape, monitor.telling(lambda: cold))
             if need_not_begin(task, monitor.stop_signal):
                 return None
-            set_independent_terms(design, state, parameters)
+            set_independent_terms(design, state, terms)
         annealing = Annealing.begun(task, state)
     return None if need_not_begin(task, monitor.stop_signal) else Begun(annealing, landscape)
 

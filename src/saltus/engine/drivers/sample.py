@@ -8,7 +8,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from saltus._compile import prepare
-from saltus._typing import Floats
 from saltus.engine.drivers.anneal import shares_memory
 from saltus.engine.drivers.blocks import ITERATIONS_BETWEEN_REBUILDS, next_length
 from saltus.engine.drivers.checkpoints import Checkpoint, Checkpointer, GeneratorState, SavedChain, SavedSampler
@@ -33,11 +32,11 @@ from saltus.engine.search.pruning import descend, independent
 from saltus.engine.search.starts import (
     count_starts,
     descend_from_starts,
-    present_parameters,
     set_independent_terms,
     set_terms,
-    starting_parameters,
+    starting_terms,
 )
+from saltus.families.terms import TermSet, terms_as_value
 
 # Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
 STEPS_BETWEEN_GIBBS = 50
@@ -122,18 +121,18 @@ class Sampler:
         saved: SavedSampler | None,
     ) -> None:
         self.rng, self.design, self.settings = rng, design, settings
-        self.state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+        self.state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
         self.work = make_workspace(design.problem, self.state)
         self.done = 0
         self.draws_from = np.inf  # when to draw, by the clock, even if warm-up is not over
         self.log_posterior: float | None = None  # of the state that the last block ended in
         self.draws: list[Draw] = []
         if saved is None:
-            if design.family.n_choices > 0:
+            if design.mixture.wants_descent:
                 self._prepare()
             _place_start(rng, design, settings, self.state, stop_signal)
         else:
-            set_terms(design, self.state, saved.parameters, saved.shared)
+            set_terms(design, self.state, saved.terms)
         self.hierarchy = self._start_hierarchy()
         self.record = start_record(self.state, 1)
         if saved is not None:
@@ -173,8 +172,7 @@ class Sampler:
         return SavedSampler(
             done=self.done,
             generator=GeneratorState.of(self.rng),
-            parameters=present_parameters(self.state),
-            shared=self.state.terms.shared.copy(),
+            terms=terms_as_value(self.state.terms),
             delta_squared=self.hierarchy.ridge.delta_squared.copy(),
             sigma_squared=self.hierarchy.sigma_squared.copy(),
             rate=self.hierarchy.rate.copy(),
@@ -216,7 +214,7 @@ class Sampler:
                 if self.done < stop:
                     yield False
             if stop in rebuilds:
-                set_terms(self.design, state, present_parameters(state))
+                set_terms(self.design, state, terms_as_value(state.terms))
             if stop in halts and (stop > settings.n_warmup or self.draws or monotonic() >= self.draws_from):
                 self.draws.append(self._draw(log_posterior))
             yield stop in rebuilds
@@ -307,23 +305,22 @@ def _place_start(
 
     With shared parameters to choose, where a descent from there ends. It stays empty if it is time to stop meanwhile.
     """
-    family = design.family
-    has_choices = family.n_choices > 0
+    mixture = design.mixture
     if settings.start is not None:
-        starts = [family.encode(settings.start)]
+        starts = [mixture.encode(settings.start)]
     else:
-        starts = [starting_parameters(rng, design, many=has_choices) for _ in range(count_starts(design))]
-    parameters, state.terms.shared[:] = starts[0], family.starting_shared
-    if has_choices and len(parameters) > 0:
+        many = mixture.wants_descent
+        starts = [starting_terms(rng, design, many=many) for _ in range(count_starts(design))]
+    terms = starts[0]
+    if mixture.wants_descent and len(terms) > 0:
 
-        def take_steps(landscape: Landscape, parameters: Floats, shared: Floats) -> Candidate:
-            return descend(landscape, independent(landscape, parameters, shared), STARTING_STEPS, stop_signal.go_on)
+        def take_steps(landscape: Landscape, terms: TermSet) -> Candidate:
+            return descend(landscape, independent(landscape, terms), STARTING_STEPS, stop_signal.go_on)
 
         finest = Landscape.of(design, rng, policy=settings.policy)
-        found = descend_from_starts(rng, design, finest, starts, take_steps, stop_signal.go_on)
-        parameters, state.terms.shared[:] = found.parameters, found.shared
+        terms = descend_from_starts(rng, design, finest, starts, take_steps, stop_signal.go_on).terms
     if not stop_signal.should_stop:
-        set_independent_terms(design, state, parameters)
+        set_independent_terms(design, state, terms)
 
 
 def make_draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_posterior: float) -> Draw:
@@ -332,8 +329,7 @@ def make_draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, 
     m = design.problem.m_fixed + int(state.terms.k[0])
     K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
     return Draw(
-        parameters=present_parameters(state),
-        shared=state.terms.shared.copy(),
+        terms=terms_as_value(state.terms),
         mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
         K=K,
         S=prior.g0 + np.maximum(ridge.S, design.problem.rss_floor),
@@ -346,4 +342,4 @@ def make_draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, 
 
 def network_of_draw(design: Design, draw: Draw) -> Network:
     """Build the network whose coefficients are the posterior mean given the terms of a draw."""
-    return make_network(design, draw.parameters, draw.shared, draw.mean)
+    return make_network(design, draw.terms, draw.mean)

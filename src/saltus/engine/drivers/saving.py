@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from saltus.engine.drivers.annealing import Annealing
 from saltus.engine.drivers.chain import Chain
 from saltus.engine.drivers.checkpoints import Checkpointer, GeneratorState, Halfway, SavedChain, SavedRecord
-from saltus.engine.search.starts import present_parameters
+from saltus.families.terms import terms_as_value
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,7 @@ def halfway_of(annealing: Annealing) -> Halfway:
     return Halfway(
         done=annealing.done,
         generator=GeneratorState.of(annealing.task.chain.rng),
-        parameters=present_parameters(state),
-        shared=state.terms.shared.copy(),
+        terms=terms_as_value(state.terms),
         record=SavedRecord.of(annealing.record),
         snapshots=tuple(annealing.snapshots),
         started_at=annealing.started_at,

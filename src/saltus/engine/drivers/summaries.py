@@ -10,7 +10,8 @@ from saltus.engine.drivers.chain import Chain
 from saltus.engine.drivers.schedules import temperatures
 from saltus.engine.results.chains import BestState, ChainResult, Trace, count_moves, join_rounds
 from saltus.engine.search.landscape import Candidate
-from saltus.engine.search.starts import best_terms, present_state, set_terms
+from saltus.engine.search.starts import present_state, set_terms
+from saltus.families.terms import terms_as_value
 
 
 def summarize_round(annealing: Annealing, best: BestState, optima: Sequence[BestState]) -> ChainResult:
@@ -47,15 +48,15 @@ def _chain_at_best(annealing: Annealing, optima: Sequence[BestState], *, is_stop
     state, record, before = annealing.state, annealing.record, chain.result
     if is_stopped and before is not None and annealing.best <= before.best.log_posterior:
         return replace(chain, result=join_rounds(before, summarize_round(annealing, before.best, optima)))
-    parameters, shared = best_terms(record)
+    terms = terms_as_value(record.best)
     # Where it is time to stop, the factor is not built anew if the state is the best one already.
     if not (is_stopped and state.log_posterior[0] == record.best_log_posterior[0]):
-        set_terms(design, state, parameters, shared)
+        set_terms(design, state, terms)
     result = summarize_round(annealing, present_state(design, state, int(record.best_iteration[0])), optima)
     if before is not None:
         result = join_rounds(before, result)
         if before.best.log_posterior == result.best.log_posterior:
             # Another start was no better.
             best = result.best
-            return Chain(chain.rng, best.network.parameters, best.network.shared, result, best.variant)
-    return Chain(chain.rng, parameters, state.terms.shared.copy(), result, chain.variant)
+            return Chain(chain.rng, best.network.terms, result, best.variant)
+    return Chain(chain.rng, terms, result, chain.variant)

@@ -12,7 +12,7 @@ from saltus.engine.kernels.state import ACCEPTED, CHOSEN, FEASIBLE, Record, Stat
 from saltus.engine.kernels.target import accept, count_after_edit, count_under, log_density_kernel
 from saltus.engine.problem.problem import Problem
 from saltus.families.registry import decode_term, evaluate_term, propose_shared
-from saltus.families.terms import copy_terms, edit_terms
+from saltus.families.terms import Edits, copy_terms, edit_terms
 
 
 @glue
@@ -40,7 +40,13 @@ def draw_steps(
         edit[n_drawn] = -1
         if feasible:
             for a in range(edits.n_in[which]):
-                decode_term(problem.families, edits.family[which, a], edits.incoming[which, a], decoded[which, a])
+                decode_term(
+                    problem.families,
+                    edits.family[which, a],
+                    edits.choices[which, a],
+                    edits.incoming[which, a],
+                    decoded[which, a],
+                )
             edit[n_drawn] = which
             log_green[n_drawn] = log_ratio
             log_uniform[n_drawn, 0] = np.log(rng.random())
@@ -93,10 +99,11 @@ def fill_columns(problem: Problem, state: State, work: Workspace, which: int) ->
 
 
 @glue
-def is_faint(problem: Problem, products: Products, which: int, n_in: int) -> bool:
+def is_faint(problem: Problem, products: Products, edits: Edits, which: int) -> bool:
     """Say whether an edit brings in a term that hardly any row sees."""
-    squared, smallest = products.gram[which], problem.smallest_squared_norm
-    return (n_in > 0 and squared[0] < smallest) or (n_in > 1 and squared[2] < smallest)
+    squared, smallest, family = products.gram[which], problem.families.smallest_squared_norm, edits.family[which]
+    n_in = edits.n_in[which]
+    return (n_in > 0 and squared[0] < smallest[family[0]]) or (n_in > 1 and squared[2] < smallest[family[1]])
 
 
 @glue
@@ -114,7 +121,7 @@ def take_step(
         return False
     counts[move, FEASIBLE] += 1
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
-    if is_faint(problem, products, which, n_in):
+    if is_faint(problem, products, edits, which):
         return False
     if not score(factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
         return False
@@ -140,7 +147,7 @@ def factor_anew(problem: Problem, state: State, work: Workspace) -> bool:
     decoded, columns = work.decoded[0, 0], scratch.columns[0]
     for j in range(terms.k[0]):
         m = problem.m_fixed + j
-        decode_term(problem.families, terms.family[j], terms.parameters[j], decoded)
+        decode_term(problem.families, terms.family[j], terms.choices[j], terms.parameters[j], decoded)
         for i in range(n_outputs + m):
             along[i] = 0.0
         squared = 0.0
@@ -152,7 +159,8 @@ def factor_anew(problem: Problem, state: State, work: Workspace) -> bool:
             add_products(spare.tiles[t], column, n_outputs + m, along)
             squared += dot(column, column, column.size)
         w = along[n_outputs:]
-        if squared < problem.smallest_squared_norm or not squared - dot(w, w, m) > COLLINEAR * squared + VANISHED:
+        smallest = problem.families.smallest_squared_norm[terms.family[j]]
+        if squared < smallest or not squared - dot(w, w, m) > COLLINEAR * squared + VANISHED:
             return False
         append_column(spare, columns, along, scratch.corrections, m)
     sum_residuals(spare)

@@ -118,7 +118,9 @@ def _write(tiles: Floats, first: int, columns: Floats) -> None:
         tiles[:, first + j] = columns[:, j].reshape(n_tiles, length)
 
 
-def independent_columns(factor: Factor, m_fixed: int, squared: Floats, faintest: float = 0.0) -> NDArray[np.bool_]:
+def independent_columns(
+    factor: Factor, m_fixed: int, squared: Floats, faintest: Floats | float = 0.0
+) -> NDArray[np.bool_]:
     """Say which of the k columns just factored, of squared norms (k,), are new beside those before, and not faint."""
     distance = np.diag(factor.R)[m_fixed : m_fixed + squared.size] ** 2
     return (distance > COLLINEAR * squared + VANISHED) & (squared >= faintest)

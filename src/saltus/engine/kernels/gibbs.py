@@ -140,7 +140,7 @@ def take_sample_step(
     record.counts[move, FEASIBLE] += 1
     k, m_fixed = state.terms.k[0], problem.m_fixed
     n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
-    if is_faint(problem, products, which, n_in):
+    if is_faint(problem, products, edits, which):
         return False
     cross_design(ridge, products, which, ridge.S.size, m_fixed, m_fixed + k, n_in)
     log_ratio = (n_in - n_out) * np.log(hierarchy.rate[0])

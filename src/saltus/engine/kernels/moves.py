@@ -13,10 +13,10 @@ from saltus.families.registry import (
     SHARED_MOVES,
     Families,
     draw_term,
+    propose_change,
     propose_merge,
     propose_pair_update,
     propose_split,
-    propose_walk,
 )
 from saltus.families.terms import Edits, Terms, pick
 
@@ -69,7 +69,7 @@ def propose_update(
     edits: Edits,
     which: int,
 ) -> tuple[bool, float]:
-    """Move one term: a fresh draw, or a Gaussian walk at one of several scales; or a pair."""
+    """Change one term: a fresh draw, a walk or another change that its family knows; or a pair."""
     k = terms.k[0]
     if k == 0:
         return False, 0.0
@@ -83,7 +83,7 @@ def propose_update(
     if chance < PAIR_UPDATE_PROBABILITY + FRESH_UPDATE_PROBABILITY:
         draw_term(rng, families, edits, which)
         return True, 0.0
-    return propose_walk(rng, families, terms, moved, walk_scale, edits, which), 0.0
+    return propose_change(rng, families, terms, moved, walk_scale, edits, which)
 
 
 @kernel

@@ -20,8 +20,7 @@ from saltus.engine.kernels.factor import (
 from saltus.engine.kernels.moves import ALL_MOVES
 from saltus.engine.kernels.target import log_density
 from saltus.engine.problem.problem import Problem
-from saltus.families.registry import n_decoded, n_free_parameters, n_own_parameters
-from saltus.families.terms import Edits, Terms, copy_of_terms, make_edits, make_terms
+from saltus.families.terms import Edits, Terms, copy_of_terms, make_edits, make_terms, terms_as_value
 
 CHOSEN, FEASIBLE, ACCEPTED = range(3)
 
@@ -101,8 +100,8 @@ def start_state(problem: Problem, Q_fixed: Floats, Y: Floats, shared: Floats) ->
     """Build the state without terms, for shared parameters (s,)."""
     k_max = problem.k_max
     factor = make_factor(Q_fixed, Y, Q_fixed.shape[1] + k_max)
-    terms = make_terms(k_max, n_own_parameters(problem.families), shared)
-    log_posterior = log_density(problem, factor.rss, terms.parameters[:0], shared)
+    terms = make_terms(k_max, problem.families.n_choices, problem.families.n_parameters, shared)
+    log_posterior = log_density(problem, factor.rss, terms_as_value(terms))
     return State(terms, np.zeros(1, dtype=np.int64), np.array([log_posterior]), factor)
 
 
@@ -114,9 +113,8 @@ def make_workspace(problem: Problem, state: State, n_edits: int | None = None) -
         n_bytes = 8 * problem.n_total * factor.tiles.shape[1]
         n_edits = PROPOSALS_A_PASS[int(np.searchsorted(CACHE_BYTES, n_bytes))]
     n_steps = 1 if n_edits == 1 else 2 * n_edits
-    _, n_shared = n_free_parameters(problem.families)
     return Workspace(
-        edits=make_edits(n_edits, n_own_parameters(problem.families)),
+        edits=make_edits(n_edits, problem.families.n_choices, problem.families.n_parameters),
         drawn=Drawn(
             np.zeros(1, dtype=np.int64),
             np.zeros(n_steps, dtype=np.int64),
@@ -124,10 +122,10 @@ def make_workspace(problem: Problem, state: State, n_edits: int | None = None) -
             np.zeros(n_steps),
             np.zeros((n_steps, 2)),
         ),
-        decoded=np.ones((n_edits, 2, n_decoded(problem.families))),
+        decoded=np.ones((n_edits, 2, problem.families.n_decoded)),
         products=make_products(factor, n_edits),
         scratch=make_scratch(factor),
-        spare=copy_factor(factor) if n_shared > 0 else no_factor(),
+        spare=copy_factor(factor) if problem.moves_shared else no_factor(),
         proposed_shared=np.ones_like(shared),
     )
 

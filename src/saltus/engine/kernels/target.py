@@ -11,9 +11,8 @@ from saltus.families.registry import (
     count_shared_parameters_kernel,
     count_term_kernel,
     count_terms,
-    count_typical_term,
 )
-from saltus.families.terms import Edits, Terms
+from saltus.families.terms import Edits, Terms, TermSet
 
 # Stands for a penalty that is infinite, so that a chain can tell up from down.
 UNAFFORDABLE = 1e8
@@ -37,26 +36,25 @@ def penalty(problem: Problem, n_outputs: int, k: int, n_own: int, n_shared: int)
 penalty_kernel = kernel(penalty)
 
 
-def penalty_of(problem: Problem, parameters: Floats, shared: Floats) -> float:
-    """Evaluate P for terms with parameters (k, p) and shared ones (s,)."""
-    n_own = count_terms(problem.families, parameters, shared)
+def penalty_of(problem: Problem, terms: TermSet) -> float:
+    """Evaluate P for terms."""
+    n_own = count_terms(problem.families, terms)
+    n_shared = count_shared_parameters(problem.families, terms.shared)
+    return float(penalty(problem, problem.rss_floor.size, len(terms), n_own, n_shared))
+
+
+def penalty_of_size(problem: Problem, k: int, n_own: int, shared: Floats) -> float:
+    """Evaluate P for k terms of n_own parameters each and shared parameters (s,)."""
     n_shared = count_shared_parameters(problem.families, shared)
-    return float(penalty(problem, problem.rss_floor.size, len(parameters), n_own, n_shared))
+    return float(penalty(problem, problem.rss_floor.size, k, k * n_own, n_shared))
 
 
-def penalty_of_size(problem: Problem, k: int, shared: Floats) -> float:
-    """Evaluate P for k terms like any other and shared parameters (s,)."""
-    n_own = k * count_typical_term(problem.families, shared)
-    n_shared = count_shared_parameters(problem.families, shared)
-    return float(penalty(problem, problem.rss_floor.size, k, n_own, n_shared))
-
-
-def log_density(problem: Problem, rss: Floats, parameters: Floats, shared: Floats) -> float:
-    """Evaluate log pi from the residual sums of squares, for terms with parameters (k, p) and shared ones (s,)."""
+def log_density(problem: Problem, rss: Floats, terms: TermSet) -> float:
+    """Evaluate log pi of terms from the residual sums of squares."""
     log_rss = 0.0
     for i in range(rss.size):
         log_rss += log(max(rss[i], problem.rss_floor[i]))
-    return -0.5 * problem.n_total * log_rss - penalty_of(problem, parameters, shared)
+    return -0.5 * problem.n_total * log_rss - penalty_of(problem, terms)
 
 
 @kernel
@@ -73,10 +71,10 @@ def log_density_kernel(problem: Problem, rss: Floats, k: int, n_own: int, shared
 def count_after_edit(families: Families, terms: Terms, n_own: int, edits: Edits, which: int) -> int:
     """Count the own parameters of all terms after an edit, given their number before."""
     for a in range(edits.n_in[which]):
-        n_own += count_term_kernel(families, edits.family[which, a], edits.incoming[which, a], terms.shared)
+        n_own += count_term_kernel(families, edits.family[which, a], edits.choices[which, a], terms.shared)
     for b in range(edits.n_out[which]):
         j = edits.out[which, b]
-        n_own -= count_term_kernel(families, terms.family[j], terms.parameters[j], terms.shared)
+        n_own -= count_term_kernel(families, terms.family[j], terms.choices[j], terms.shared)
     return n_own
 
 
@@ -85,7 +83,7 @@ def count_under(families: Families, terms: Terms, shared: Floats) -> int:
     """Count the own parameters of all terms under other shared parameters. O(k)."""
     n_own = 0
     for j in range(terms.k[0]):
-        n_own += count_term_kernel(families, terms.family[j], terms.parameters[j], shared)
+        n_own += count_term_kernel(families, terms.family[j], terms.choices[j], shared)
     return n_own
 
 

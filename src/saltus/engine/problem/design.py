@@ -10,7 +10,9 @@ from saltus.engine.kernels.factor import SMALLEST_NEW_SHARE, make_factor, no_fac
 from saltus.engine.kernels.target import UNAFFORDABLE, penalty_of_size
 from saltus.engine.problem.problem import Criterion, Problem
 from saltus.engine.problem.scaling import Box, LinearTerm, OutputScale
-from saltus.families import FittedFamily
+from saltus.families import FittedMixture
+from saltus.families.registry import count_own_parameters, count_terms
+from saltus.families.terms import TermSet
 
 # Residuals smaller than this, relative to the spread of y, are rounding: a fit that good is exact, and no better than
 # another. So are residuals below the last digit of y itself.
@@ -24,12 +26,12 @@ class Design:
 
     problem: Problem
     box: Box
-    family: FittedFamily
+    mixture: FittedMixture
     linear: LinearTerm
     outputs: OutputScale
     Y: Floats  # (N, c), padded, scaled, rows times the root of their weight
     variant: int = 0  # the number of this one among the variants
-    others: tuple["Design", ...] = ()  # the same data, for the variants of the family after the first
+    others: tuple["Design", ...] = ()  # the same data, for the variants of its families after the first
 
     @property
     def k_max(self) -> int:
@@ -51,17 +53,29 @@ class Design:
         """The designs among which a search chooses."""
         return (self, *self.others)
 
-    def columns(self, parameters: Floats, shared: Floats) -> Floats:
-        """Evaluate terms with parameters (k, p) at the rows: (N, k), padded. O(N d k)."""
-        return self.family.search.columns_of_rows(self.problem.families, self.problem.root_weight, parameters, shared)
+    def columns(self, terms: TermSet) -> Floats:
+        """Evaluate terms at the rows: (N, k), padded. O(N d k)."""
+        return self.mixture.search.columns_of_rows(self.problem.families, self.problem.root_weight, terms)
 
-    def cost_of_a_term(self, k: int, shared: Floats) -> float:
-        """Say what one more term costs; 1 where that is nothing."""
-        penalty = np.array([penalty_of_size(self.problem, size, shared) for size in range(self.k_max + 1)])
+    def cost_of_a_term(self, terms: TermSet) -> float:
+        """Say what one more term costs, like those that there are or, without any, one of as few parameters as can be.
+
+        1 where that is nothing.
+        """
+        problem, k = self.problem, len(terms)
+        n_own = round(count_terms(problem.families, terms) / k) if k else self._fewest_parameters(terms.shared)
+        penalty = np.array([penalty_of_size(problem, size, n_own, terms.shared) for size in range(self.k_max + 1)])
         k_max = int((penalty < UNAFFORDABLE).sum()) - 1
         k = min(k, max(k_max - 1, 0))
         cost = float(penalty[min(k + 1, k_max)] - penalty[k])
         return cost if cost > 0 else 1.0
+
+    def _fewest_parameters(self, shared: Floats) -> int:
+        """Count the parameters of a radial term, or of the smallest there can be."""
+        radial = self.mixture.radial_family
+        if radial >= 0:
+            return count_own_parameters(self.problem.families, radial, np.zeros(0, dtype=np.int64), shared)
+        return self.mixture.parameter_counts[0]
 
 
 def make_design(
@@ -71,7 +85,7 @@ def make_design(
     *,
     box: Box,
     linear: LinearTerm,
-    family: FittedFamily,
+    mixture: FittedMixture,
     criterion: Criterion,
     ridge: bool = False,
 ) -> Design:
@@ -82,29 +96,28 @@ def make_design(
     smallest = np.maximum(RESIDUAL_ROUNDING, LAST_DIGIT * np.abs(Y).max(axis=0) / outputs.scale)
     m_fixed = linear.Q.shape[1]
     problem = Problem(
-        families=family.families(box.to_unit(X)),
+        families=mixture.families(box.to_unit(X), ridge=ridge),
         root_weight=to_tiles(root_weight[:, None])[:, 0],
-        linear=make_factor(linear.Q, Y_padded, m_fixed) if family.n_choices > 0 else no_factor(),
+        linear=make_factor(linear.Q, Y_padded, m_fixed) if mixture.moves_shared else no_factor(),
         m_fixed=m_fixed,
         k_max=len(criterion.by_size) - 1,
+        moves_shared=mixture.moves_shared,
         n_total=float(weight.sum()),
         rss_floor=np.maximum(weight.sum() * smallest**2, np.finfo(np.float64).tiny),
         criterion=criterion,
-        smallest_squared_norm=family.smallest_squared_norm(ridge=ridge),
         smallest_new_share=SMALLEST_NEW_SHARE,
     )
-    return Design(problem, box, family, linear, outputs, Y_padded)
+    return Design(problem, box, mixture, linear, outputs, Y_padded)
 
 
-def with_variant(design: Design, X: Floats, family: FittedFamily, criterion: Criterion, *, ridge: bool) -> Design:
-    """Let a search choose between the family of a design and another variant of it; the data are shared."""
+def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: Criterion, *, ridge: bool) -> Design:
+    """Let a search choose between the families of a design and another variant of these; the data are shared."""
     problem = design.problem._replace(
-        families=family.families(design.box.to_unit(X), like=design.problem.families),
+        families=mixture.families(design.box.to_unit(X), ridge=ridge, like=design.problem.families),
         criterion=criterion,
         k_max=len(criterion.by_size) - 1,
-        smallest_squared_norm=family.smallest_squared_norm(ridge=ridge),
     )
-    other = replace(design, problem=problem, family=family, variant=len(design.variants), others=())
+    other = replace(design, problem=problem, mixture=mixture, variant=len(design.variants), others=())
     return replace(design, others=(*design.others, other))
 
 

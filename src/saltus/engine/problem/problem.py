@@ -29,8 +29,8 @@ class Problem(NamedTuple):
     linear: Factor  # of the linear term alone: its residuals and its Q
     m_fixed: int  # columns of the linear term
     k_max: int
+    moves_shared: bool  # whether there are shared parameters for a chain to move
     n_total: float  # the sum of the weights
     rss_floor: Floats  # (c,)
     criterion: Criterion
-    smallest_squared_norm: float  # of a column over the rows; a term that so few rows see is refused
     smallest_new_share: float  # of the length of a column in a descent; less, and it depends on the others

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from saltus._typing import Floats, Ints
+from saltus.families.terms import TermSet
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,7 @@ class Draw:
     scale S_i / degrees times K_i K_i'.
     """
 
-    parameters: Floats  # (k, p), of the terms, in the unit cube
-    shared: Floats  # (s,)
+    terms: TermSet
     mean: Floats  # (m, c)
     K: Floats  # (c, m, m), upper triangular
     S: Floats  # (c,), g0 + y_i'P_i y_i
@@ -34,7 +34,9 @@ class Draws(Sequence[Draw]):
     """The draws of a chain, one after the other in flat arrays: they differ in size."""
 
     n_terms: Annotated[Ints, "n"]  # k
-    parameters: Annotated[Floats, "kp"]  # of all k terms of all draws
+    family: Annotated[Ints, "k"]  # of all k terms of all draws
+    choices: Annotated[Ints, "kh"]
+    parameters: Annotated[Floats, "kp"]
     shared: Annotated[Floats, "ns"]
     mean: Annotated[Floats, "mc"]  # of all m columns of all draws
     K: Annotated[Floats, "w"]  # c m^2 for each draw
@@ -48,9 +50,11 @@ class Draws(Sequence[Draw]):
     def of(cls, draws: Sequence[Draw]) -> "Draws":
         """Join draws."""
         return cls(
-            n_terms=np.array([len(draw.parameters) for draw in draws]),
-            parameters=np.concatenate([draw.parameters for draw in draws]),
-            shared=np.array([draw.shared for draw in draws]),
+            n_terms=np.array([len(draw.terms) for draw in draws]),
+            family=np.concatenate([draw.terms.family for draw in draws]),
+            choices=np.concatenate([draw.terms.choices for draw in draws]),
+            parameters=np.concatenate([draw.terms.parameters for draw in draws]),
+            shared=np.array([draw.terms.shared for draw in draws]),
             mean=np.concatenate([draw.mean for draw in draws]),
             K=np.concatenate([draw.K.ravel() for draw in draws]),
             S=np.array([draw.S for draw in draws]),
@@ -71,8 +75,7 @@ class Draws(Sequence[Draw]):
         m_before = before + n * m_fixed
         K_before = int(self._offsets_of_K[n])
         return Draw(
-            parameters=self.parameters[before : before + k],
-            shared=self.shared[n],
+            terms=self.all_terms.take(slice(before, before + k)).with_shared(self.shared[n]),
             mean=self.mean[m_before : m_before + m],
             K=self.K[K_before : K_before + c * m * m].reshape(c, m, m),
             S=self.S[n],
@@ -81,6 +84,11 @@ class Draws(Sequence[Draw]):
             rate=float(self.rate[n]),
             log_posterior=float(self.log_posterior[n]),
         )
+
+    @property
+    def all_terms(self) -> TermSet:
+        """The terms of all draws, one after the other. What they share differs from draw to draw."""
+        return TermSet(self.family, self.choices, self.parameters, self.shared[0])
 
     @property
     def m_fixed(self) -> int:

@@ -1,4 +1,4 @@
-"""A fitted network: a linear term plus terms of a family, ready to predict."""
+"""A fitted network: a linear term plus terms of some families, ready to predict."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,7 +10,8 @@ from saltus._typing import Floats
 from saltus.engine.kernels.factor import Factor
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.scaling import Box, OutputScale
-from saltus.families import FittedFamily
+from saltus.families import FittedMixture
+from saltus.families.terms import TermSet
 
 # So many rows at a time, the columns of a network stay in the cache.
 ROWS_AT_A_TIME = 2048
@@ -20,23 +21,22 @@ ROWS_AT_A_TIME = 2048
 class Network:
     """y = constant + (u - means) slope + sum_j coefficients_j term_j(u), with u in the unit cube of `box`.
 
-    What terms are, the family knows; the properties give the rest in the user's units.
+    What terms are, the mixture knows; the properties give the rest in the user's units.
     """
 
     box: Box
-    family: FittedFamily
+    mixture: FittedMixture
     outputs: OutputScale
     means: Annotated[Floats, "v"]
     constant: Annotated[Floats, "c"]
     slope: Annotated[Floats, "vc"]
-    parameters: Annotated[Floats, "kp"]  # of the terms, in the unit cube
-    shared: Annotated[Floats, "s"]
+    terms: TermSet
     coefficients: Annotated[Floats, "kc"]
 
     @property
     def n_terms(self) -> int:
         """The number of terms."""
-        return len(self.parameters)
+        return len(self.terms)
 
     def predict(self, X: Floats) -> Floats:
         """Predict (N, c) at X (N, d). O(N (d + c) k), and no more memory than a few copies of X."""
@@ -44,7 +44,7 @@ class Network:
         scaled = self.constant + (U - self.means) @ self.slope
         for first in range(0, len(U), ROWS_AT_A_TIME):
             part = slice(first, first + ROWS_AT_A_TIME)
-            scaled[part] += self.family.columns(U[part], self.parameters, self.shared) @ self.coefficients
+            scaled[part] += self.mixture.columns(U[part], self.terms) @ self.coefficients
         return self.outputs.mean + self.outputs.scale * scaled
 
     @property
@@ -63,41 +63,40 @@ class Network:
     @property
     def term_coef(self) -> Floats:
         """Coefficients (c, k) of the terms in the user's units."""
-        return self.outputs.scale[:, None] * self.coefficients.T / self.family.coefficient_scale
+        return self.outputs.scale[:, None] * self.coefficients.T / self.mixture.coefficient_scales(self.terms)
 
     @property
     def places(self) -> Floats:
         """Where in the space of inputs the terms are, (k, d), in the user's units."""
-        return self.family.inspection.places(self.box, self.parameters)
+        return self.mixture.inspection.places(self.box, self.terms)
 
     @property
     def attributes(self) -> dict[str, Floats]:
         """What the family says of the terms, in the user's units, by the names of fitted attributes."""
-        return self.family.inspection.attributes(self.box, self.parameters, self.shared)
+        return self.mixture.inspection.attributes(self.box, self.terms)
 
 
-def network_from_factor(design: Design, parameters: Floats, shared: Floats, factor: Factor) -> Network:
-    """Solve for the coefficients of the present factor, whose terms have parameters (k, p)."""
+def network_from_factor(design: Design, terms: TermSet, factor: Factor) -> Network:
+    """Solve for the coefficients of the present factor, given its terms."""
     m_fixed = design.problem.m_fixed
-    m = m_fixed + len(parameters)
+    m = m_fixed + len(terms)
     R = factor.R[:m, :m].copy()
     R[:m_fixed, :m_fixed] = design.linear.R
-    return make_network(design, parameters, shared, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
+    return make_network(design, terms, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
 
 
-def make_network(design: Design, parameters: Floats, shared: Floats, alpha: Floats) -> Network:
-    """Build a network from the parameters (k, p) of its terms, shared ones (s,) and all coefficients (m, c)."""
+def make_network(design: Design, terms: TermSet, alpha: Floats) -> Network:
+    """Build a network from its terms and all coefficients (m, c)."""
     m_fixed, kept = design.problem.m_fixed, design.linear.kept
     slope = np.zeros((len(design.linear.means), alpha.shape[1]))
     slope[kept] = alpha[1:m_fixed] / design.linear.spreads[kept, None]
     return Network(
         box=design.box,
-        family=design.family,
+        mixture=design.mixture,
         outputs=design.outputs,
         means=design.linear.means,
         constant=alpha[0],
         slope=slope,
-        parameters=parameters.copy(),
-        shared=shared.copy(),
+        terms=terms,
         coefficients=alpha[m_fixed:],
     )

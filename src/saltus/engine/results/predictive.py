@@ -17,7 +17,7 @@ from saltus._typing import Floats, Ints
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.scaling import Box, OutputScale
 from saltus.engine.results.draws import Draw
-from saltus.families import FittedFamily
+from saltus.families import FittedMixture
 
 # Rows are taken so many at a time that the means and scales of all draws fill no more than this.
 BYTES_AT_A_TIME = 64_000_000
@@ -34,7 +34,7 @@ class Features:
     """The columns of a design, at new rows."""
 
     box: Box
-    family: FittedFamily
+    mixture: FittedMixture
     means: Annotated[Floats, "v"]
     spreads: Annotated[Floats, "v"]
     kept: Annotated[Ints, "e"]
@@ -43,13 +43,13 @@ class Features:
     def of(cls, design: Design) -> "Features":
         """Take what is needed of a design, and none of its data."""
         linear = design.linear
-        return cls(design.box, design.family, linear.means, linear.spreads, linear.kept)
+        return cls(design.box, design.mixture, linear.means, linear.spreads, linear.kept)
 
     def columns(self, X: Floats, draw: Draw) -> Floats:
         """Evaluate (N, m): the linear term, then the terms of a draw."""
         U = self.box.to_unit_in_reach(X)
         linear = ((U - self.means) / self.spreads)[:, self.kept]
-        return np.hstack([np.ones((len(X), 1)), linear, self.family.columns(U, draw.parameters, draw.shared)])
+        return np.hstack([np.ones((len(X), 1)), linear, self.mixture.columns(U, draw.terms)])
 
 
 @dataclass(frozen=True)

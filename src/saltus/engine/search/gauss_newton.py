@@ -20,7 +20,8 @@ from saltus._vectors import add_multiple, add_products, clear, copy_column, dot,
 from saltus.engine.problem.problem import Problem
 from saltus.engine.search.gradient import Work, absorb, flops_of_a_gradient, value_and_gradient
 from saltus.engine.search.quasi_newton import FARTHEST, FLAT, Search, hold, set_trial
-from saltus.families.registry import n_free_parameters, set_derivatives
+from saltus.families.free import FreeParameters
+from saltus.families.registry import add_derivatives
 
 # Damping at the start and at least, as a share of the curvature along each coordinate.
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-9
@@ -35,9 +36,9 @@ STRAIGHTEST = 1e-8
 
 @by_reference
 class Curvature(NamedTuple):
-    """Workspace of `sum_curvature`, and the curvature at the last point: K = k p + c s columns, n = k p + s numbers."""
+    """Workspace of `sum_curvature`, and the curvature at the last point: K = f + c s columns, n = f + s numbers."""
 
-    n_own: int  # p, free parameters of a term
+    owner: Ints  # (f,), the term of each free parameter that is not shared
     n_shared: int  # s, free parameters that terms share
     columns: Floats  # (n_tiles, K, L), derivatives of terms by own parameters, and of outputs by shared ones
     shared: Floats  # (K, m_fixed), what they have in common with the linear term
@@ -51,13 +52,14 @@ class Curvature(NamedTuple):
     n_refusals: Ints  # (1,)
 
 
-def make_curvature(problem: Problem, k: int) -> Curvature:
-    """Allocate the workspace for k terms."""
+def make_curvature(problem: Problem, free: FreeParameters) -> Curvature:
+    """Allocate the workspace of a descent on what is free of some terms."""
     n_tiles, length = problem.root_weight.shape
-    n_own, n_shared = n_free_parameters(problem.families)
-    n_columns, n = k * n_own + problem.rss_floor.size * n_shared, k * n_own + n_shared
+    k, n_shared = len(free.terms), free.n_shared
+    owner = np.repeat(np.arange(k), free.n_free)
+    n_columns, n = owner.size + problem.rss_floor.size * n_shared, owner.size + n_shared
     return Curvature(
-        n_own=n_own,
+        owner=owner,
         n_shared=n_shared,
         columns=np.empty((n_tiles, n_columns, length)),
         shared=np.empty((n_columns, problem.m_fixed)),
@@ -72,10 +74,10 @@ def make_curvature(problem: Problem, k: int) -> Curvature:
     )
 
 
-def gradients_a_step(problem: Problem, k: int) -> float:
-    """Say how many gradients take as long as the curvature of k terms."""
-    n_own, n_shared = n_free_parameters(problem.families)
-    n_columns = k * n_own + problem.rss_floor.size * n_shared
+def gradients_a_step(problem: Problem, free: FreeParameters) -> float:
+    """Say how many gradients take as long as the curvature of terms."""
+    k = max(len(free.terms), 1)
+    n_columns = int(free.n_free.sum()) + problem.rss_floor.size * free.n_shared
     flops = n_columns * (4 * (problem.m_fixed + k) + n_columns) + 2 * k * k
     return flops / flops_of_a_gradient(problem, k)
 
@@ -101,7 +103,7 @@ def sum_gram(problem: Problem, work: Work, curvature: Curvature) -> None:
     for t in range(n_tiles):
         for a in range(n_columns):
             clear(columns[t, a])
-        set_derivatives(problem.families, t, work.alpha, work.families, columns[t])
+        add_derivatives(problem.families, t, work.alpha, problem.root_weight[t], work.families, columns[t])
         for a in range(n_columns):
             add_products(linear[t, c:], columns[t, a], m_fixed, shared[a])
     for t in range(n_tiles):
@@ -118,18 +120,18 @@ def sum_gram(problem: Problem, work: Work, curvature: Curvature) -> None:
 
 
 @kernel
-def weigh_gram(alpha: Floats, weights: Floats, gram: Floats, n_own: int, n_shared: int, hessian: Floats) -> None:
+def weigh_gram(alpha: Floats, weights: Floats, gram: Floats, owner: Ints, n_shared: int, hessian: Floats) -> None:
     """Set the Hessian from the Gram matrix, the coefficients (c, k) and N / RSS (c,). O(n^2 c)."""
-    c, k = alpha.shape
+    c, n_own = alpha.shape[0], owner.size
     n = len(hessian)
     for a in range(n):
         for b in range(a, n):
             total = 0.0
             for o in range(c):
-                at_a = a if a < k * n_own else a + o * n_shared
-                at_b = b if b < k * n_own else b + o * n_shared
-                first = alpha[o, a // n_own] if a < k * n_own else 1.0
-                second = alpha[o, b // n_own] if b < k * n_own else 1.0
+                at_a = a if a < n_own else a + o * n_shared
+                at_b = b if b < n_own else b + o * n_shared
+                first = alpha[o, owner[a]] if a < n_own else 1.0
+                second = alpha[o, owner[b]] if b < n_own else 1.0
                 total += weights[o] * first * second * gram[at_a, at_b]
             hessian[a, b] = total
             hessian[b, a] = total
@@ -141,7 +143,7 @@ def sum_curvature(problem: Problem, work: Work, curvature: Curvature) -> None:
     sum_gram(problem, work, curvature)
     for o in range(work.rss.size):
         work.products[o] = problem.n_total / work.rss[o]
-    weigh_gram(work.alpha, work.products, curvature.gram, curvature.n_own, curvature.n_shared, curvature.hessian)
+    weigh_gram(work.alpha, work.products, curvature.gram, curvature.owner, curvature.n_shared, curvature.hessian)
 
 
 @kernel

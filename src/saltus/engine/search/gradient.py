@@ -22,6 +22,7 @@ from saltus._typing import Floats
 from saltus._vectors import add_multiple, add_products, clear, copy_column, dot, subtract_projection
 from saltus.engine.kernels.factor import VANISHED
 from saltus.engine.problem.problem import Problem
+from saltus.families.free import FreeParameters
 from saltus.families.registry import (
     FamilyWork,
     begin_gradient,
@@ -30,7 +31,6 @@ from saltus.families.registry import (
     evaluate_in_descent,
     finish_gradient,
     make_family_work,
-    n_decoded,
     pull_back,
     unpack_terms,
 )
@@ -57,12 +57,13 @@ class Work(NamedTuple):
     products: Floats  # (k + c,)
 
 
-def make_work(problem: Problem, shared: Floats, k: int) -> Work:
-    """Allocate the workspace for k terms; the shared parameters (s,) are those used where they are not free."""
+def make_work(problem: Problem, free: FreeParameters) -> Work:
+    """Allocate the workspace of a descent on what is free of some terms."""
+    k = len(free.terms)
     n_tiles, length = problem.root_weight.shape
     m_fixed, c = problem.m_fixed, problem.rss_floor.size
     return Work(
-        families=make_family_work(problem.families, shared, k),
+        families=make_family_work(problem.families, free.terms, free.decoded, free.n_free),
         Phi=np.empty((n_tiles, k, length)),
         tile=np.empty((k + c, length)),
         lengths=np.empty(k),
@@ -79,7 +80,7 @@ def make_work(problem: Problem, shared: Floats, k: int) -> Work:
 
 def flops_of_a_gradient(problem: Problem, k: int) -> int:
     """Count the floating-point operations that log pi and its gradient take for a row."""
-    n = n_decoded(problem.families) - 1
+    n = problem.families.n_decoded - 1
     return k * (4 * (k + problem.m_fixed + problem.rss_floor.size) + 8 * n + 40)
 
 
@@ -164,7 +165,7 @@ def sum_gradient(problem: Problem, work: Work, gradient: Floats) -> None:
     linear, by_column = problem.linear.tiles, work.by_column
     n_tiles, k, _ = work.Phi.shape
     c, m_fixed = work.alpha_fixed.shape
-    begin_gradient(work.families)
+    begin_gradient(problem.families, work.families)
     clear(gradient)
     for t in range(n_tiles):
         for i in range(c):
@@ -172,12 +173,12 @@ def sum_gradient(problem: Problem, work: Work, gradient: Floats) -> None:
             copy_column(linear[t, i], residual)
             subtract_projection(work.Phi[t], residual, k, work.alpha[i])
             subtract_projection(linear[t, c:], residual, m_fixed, work.alpha_fixed[i])
-        begin_tile(work.families)
+        begin_tile(problem.families, work.families)
         for j in range(k):
             clear(by_column)
             for i in range(c):
                 add_multiple(problem.n_total / work.rss[i] * work.alpha[i, j], work.residuals[i], by_column)
-            pull_back(problem.families, t, j, by_column, work.families)
+            pull_back(problem.families, t, j, problem.root_weight[t], by_column, work.families, gradient)
         end_tile(problem.families, t, work.families, gradient)
     finish_gradient(problem.families, work.families, gradient)
 
@@ -193,7 +194,8 @@ def value_and_gradient(problem: Problem, penalty: float, x: Floats, work: Work, 
     factor_columns(problem, work)
     for j in range(k):
         new, length = abs(work.R[j, j]), np.sqrt(work.lengths[j])
-        if work.lengths[j] < problem.smallest_squared_norm or not new > problem.smallest_new_share * length + SHORTEST:
+        smallest = problem.families.smallest_squared_norm[work.families.family[j]]
+        if work.lengths[j] < smallest or not new > problem.smallest_new_share * length + SHORTEST:
             return -np.inf
     value = -penalty
     for i in range(work.rss.size):

@@ -6,10 +6,10 @@ hopping), and finds what annealing does not: terms so close together that they a
 
 import numpy as np
 
-from saltus._typing import Floats, Ints
 from saltus.engine.search.gauss_newton import gradients_a_step
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.pruning import Effort, GoOn, prune
+from saltus.families.terms import TermSet
 
 # A hop is taken if it loses no more than an exponential variable times what a term costs, times a heat that
 # falls from the first to the second in the course of a round, or of the time that was given. Robot arm data, cubic
@@ -44,18 +44,18 @@ SHAKE_SHARED_PROBABILITY = 0.3
 
 def hop(rng: np.random.Generator, landscape: Landscape, at: Candidate, cost: float, go_on: GoOn) -> Candidate:
     """Disturb a local optimum and descend from there, while there is hope; `cost` is that of a term."""
-    k_max, asked = landscape.problem.k_max, landscape.family.search
+    k_max, asked = landscape.problem.k_max, landscape.mixture.search
     if k_max == 0:
         return at
     chance = rng.random()
-    parameters = shake(rng, landscape, at) if chance < SHAKE_PROBABILITY else exchange(rng, landscape, at)
-    shared = at.shared
-    if landscape.family.n_choices > 0 and rng.random() < SHAKE_SHARED_PROBABILITY:
-        shared = asked.shake_shared(rng, shared)
-    start = landscape.candidate(parameters[:k_max], shared)
+    terms = shake(rng, landscape, at) if chance < SHAKE_PROBABILITY else exchange(rng, landscape, at)
+    if landscape.mixture.moves_shared and rng.random() < SHAKE_SHARED_PROBABILITY:
+        terms = terms.with_shared(asked.shake_shared(rng, terms.shared))
+    start = landscape.candidate(terms.take(slice(k_max)))
     hopeless = (at.log_posterior - HOPELESS[0] * cost, at.log_posterior - HOPELESS[1] * cost)
-    in_use = landscape.problem._replace(families=asked.in_use(landscape.problem.families, shared))
-    is_cheap = gradients_a_step(in_use, max(at.k, 1)) <= MOST_EVALUATIONS_A_STEP
+    free = asked.free(landscape.problem.families, at.terms.with_shared(terms.shared))
+    in_use = landscape.problem._replace(families=free.families)
+    is_cheap = gradients_a_step(in_use, free) <= MOST_EVALUATIONS_A_STEP
     return prune(landscape, start, go_on, BRIEF_DAMPED if is_cheap else BRIEF, hopeless)
 
 
@@ -64,37 +64,44 @@ def is_taken(rng: np.random.Generator, at: Candidate, found: Candidate, heat: fl
     return found.log_posterior > at.log_posterior - heat * rng.standard_exponential()
 
 
-def neighbours(landscape: Landscape, at: Candidate, point: Floats) -> Ints:
-    """List the terms of a candidate by their distance to a point (p,) of the unit cube, the nearest first."""
-    return landscape.family.search.order_by_distance(landscape.problem.families, at.parameters, at.shared, point)
-
-
-def shake(rng: np.random.Generator, landscape: Landscape, at: Candidate) -> Floats:
+def shake(rng: np.random.Generator, landscape: Landscape, at: Candidate) -> TermSet:
     """Shake a term and its nearest neighbours, and perhaps add another near them."""
-    k, p = at.parameters.shape
-    if k == 0:
-        return rng.random((1, p))
-    one = at.parameters[rng.integers(k)]
-    group = neighbours(landscape, at, one)[: rng.integers(1, LARGEST_GROUP, endpoint=True)]
+    mixture, terms = landscape.mixture, at.terms
+    if at.k == 0:
+        return mixture.draw(rng, 1, terms.shared)
+    one = int(rng.integers(at.k))
+    order = mixture.search.order_by_distance(rng, landscape.problem.families, terms, one)
+    group = order[: rng.integers(1, LARGEST_GROUP, endpoint=True)]
     scale = np.exp(rng.uniform(np.log(SMALLEST_SHAKE), np.log(LARGEST_SHAKE)))
-    parameters = at.parameters.copy()
-    parameters[group] += scale * rng.standard_normal((len(group), p))
+    shaken = disturb(rng, terms.take(group), scale)
+    parameters = terms.parameters.copy()
+    parameters[group] = shaken.parameters
+    found = terms.with_parameters(parameters)
     if rng.random() < ONE_MORE_PROBABILITY:
-        parameters = np.vstack([parameters, one + scale * rng.standard_normal(p)])
-    return np.clip(parameters, 0.0, 1.0)
+        found = found.followed_by(disturb(rng, terms.take(np.array([one])), scale))
+    return found
 
 
-def exchange(rng: np.random.Generator, landscape: Landscape, at: Candidate) -> Floats:
+def disturb(rng: np.random.Generator, terms: TermSet, scale: float) -> TermSet:
+    """Add normal variables to all parameters, within bounds."""
+    moved = terms.parameters + scale * rng.standard_normal(terms.parameters.shape)
+    return terms.with_parameters(np.clip(moved, 0.0, 1.0))
+
+
+def exchange(rng: np.random.Generator, landscape: Landscape, at: Candidate) -> TermSet:
     """Take a few terms out, of one neighbourhood or of any, and put as many or a few more in."""
-    k, p = at.parameters.shape
+    mixture, k = landscape.mixture, at.k
     n_out = min(int(rng.integers(0, MOST_EXCHANGED, endpoint=True)), k)
     n_in = max(n_out + int(rng.integers(0, MOST_ADDED, endpoint=True)), 1)
-    of_one_neighbourhood = rng.random() < 0.5
-    order = neighbours(landscape, at, rng.random((p,))) if of_one_neighbourhood else rng.permutation(k)
-    parameters = np.delete(at.parameters, order[:n_out], axis=0)
+    if rng.random() < 0.5:
+        order = mixture.search.order_by_distance(rng, landscape.problem.families, at.terms, None)
+    else:
+        order = rng.permutation(k)
+    terms = at.terms.without(order[:n_out])
     for _ in range(n_in):
-        new = rng.random((p,))
-        if len(parameters) > 0 and rng.random() < NEAR_PROBABILITY:
-            new = parameters[rng.integers(len(parameters))] + NEAR * rng.random() * rng.standard_normal(p)
-        parameters = np.vstack([parameters, np.clip(new, 0.0, 1.0)])
-    return parameters
+        new = mixture.draw(rng, 1, terms.shared)
+        if len(terms) > 0 and rng.random() < NEAR_PROBABILITY:
+            near = terms.take(np.array([rng.integers(len(terms))]))
+            new = disturb(rng, near, NEAR * rng.random())
+        terms = terms.followed_by(new)
+    return terms

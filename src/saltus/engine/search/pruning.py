@@ -12,7 +12,6 @@ from scipy.linalg import qr
 from scipy.linalg.lapack import dtrtrs
 
 from saltus._tiles import from_tiles
-from saltus._typing import Floats
 from saltus.engine.kernels.target import penalty_of
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Problem
@@ -20,6 +19,8 @@ from saltus.engine.search import quasi_newton
 from saltus.engine.search.gauss_newton import descend_damped, gradients_a_step, make_curvature
 from saltus.engine.search.gradient import SHORTEST, flops_of_a_gradient, make_work
 from saltus.engine.search.landscape import Candidate, Landscape
+from saltus.families.free import FreeParameters
+from saltus.families.terms import TermSet
 
 # Floating-point operations between two calls of `go_on`: about 20 milliseconds.
 FLOPS_A_CALL = 6e7
@@ -53,10 +54,10 @@ def usual_effort(landscape: Landscape) -> Effort:
     return WITH_MANY_ROWS if landscape.has_many_rows else THOROUGH
 
 
-def evaluations_a_call(problem: Problem, k: int, *, damped: bool = False) -> int:
+def evaluations_a_call(problem: Problem, free: FreeParameters, *, damped: bool = False) -> int:
     """Say how many evaluations of log pi and its gradient take about FLOPS_A_CALL."""
-    n_flops = problem.root_weight.size * flops_of_a_gradient(problem, k)
-    return max(int(FLOPS_A_CALL / (n_flops * (1 + damped * gradients_a_step(problem, k)))), 1)
+    n_flops = problem.root_weight.size * flops_of_a_gradient(problem, len(free.terms))
+    return max(int(FLOPS_A_CALL / (n_flops * (1 + damped * gradients_a_step(problem, free)))), 1)
 
 
 def descend(
@@ -66,17 +67,14 @@ def descend(
 
     They are quasi-Newton's (L-BFGS) or, where `damped`, Gauss-Newton's.
     """
-    k = start.k
-    free = landscape.family.search.free(landscape.problem.families, start.parameters, start.shared)
-    if free is None or not np.isfinite(start.log_posterior):
+    free = landscape.mixture.search.free(landscape.problem.families, start.terms)
+    if free.n_free.sum() == 0 or not np.isfinite(start.log_posterior):
         return start
-    problem, penalty = (
-        landscape.problem._replace(families=free.families),
-        penalty_of(landscape.problem, start.parameters, start.shared),
-    )
-    search, work = quasi_newton.start_search(free.low, free.high, free.x), make_work(problem, free.shared, k)
-    curvature = make_curvature(problem, k) if damped else None
-    a_call = evaluations_a_call(problem, k, damped=damped)
+    problem = landscape.problem._replace(families=free.families)
+    penalty = penalty_of(landscape.problem, start.terms)
+    search, work = quasi_newton.start_search(free.low, free.high, free.x), make_work(problem, free)
+    curvature = make_curvature(problem, free) if damped else None
+    a_call = evaluations_a_call(problem, free, damped=damped)
     is_under_way = True
     while is_under_way and n_evaluations > 0 and go_on():
         n_next = min(a_call, n_evaluations)
@@ -87,7 +85,7 @@ def descend(
             is_under_way = descend_damped(problem, penalty, work, curvature, search, n_next)
     if not search.value[0] > start.log_posterior:
         return start
-    return Candidate(*free.unpack(search.x), float(search.value[0]))
+    return Candidate(free.unpack(search.x), float(search.value[0]))
 
 
 def eliminations(landscape: Landscape, at: Candidate) -> list[Candidate]:
@@ -95,26 +93,26 @@ def eliminations(landscape: Landscape, at: Candidate) -> list[Candidate]:
     if at.k == 0:
         return []
     found, k = [], at.k
-    search, work = landscape.evaluate(at.parameters, at.shared)
+    search, work = landscape.evaluate(at.terms)
     if np.isfinite(search.value[0]):
         R, Z = work.R[:, :k], work.R[:, k:]
         inverse, _ = dtrtrs(R, np.eye(k))
         norm = np.linalg.norm(inverse, axis=1)
         rss = work.rss + ((inverse / norm[:, None]) @ Z) ** 2
         j = int(np.log(rss).sum(axis=1).argmin())
-        left = np.delete(at.parameters, j, axis=0)
-        found.append(Candidate(left, at.shared, landscape.log_posterior(rss[j], left, at.shared)))
+        left = at.terms.without(j)
+        found.append(Candidate(left, landscape.log_posterior(rss[j], left)))
     del search, work  # which is as large as three designs, and so is that of the next evaluation
-    for shared in landscape.family.search.without_one_shared(at.shared):
-        found.append(landscape.candidate(at.parameters, shared))
+    for shared in landscape.mixture.search.without_one_shared(at.terms.shared):
+        found.append(landscape.candidate(at.terms.with_shared(shared)))
     return found
 
 
-def independent(landscape: Landscape, parameters: Floats, shared: Floats) -> Candidate:
+def independent(landscape: Landscape, terms: TermSet) -> Candidate:
     """Leave out terms whose columns nearly depend on the others."""
-    search, work = landscape.evaluate(parameters, shared)
+    search, work = landscape.evaluate(terms)
     if np.isfinite(search.value[0]):
-        return Candidate(parameters, shared, float(search.value[0]))
+        return Candidate(terms, float(search.value[0]))
     problem = landscape.problem
     Q_fixed = from_tiles(problem.linear.tiles[:, problem.rss_floor.size :])
     Phi = from_tiles(work.Phi) - Q_fixed @ work.shared.T
@@ -123,8 +121,9 @@ def independent(landscape: Landscape, parameters: Floats, shared: Floats) -> Can
     new = np.abs(np.diag(R)[:n_most])
     lengths = work.lengths[order[:n_most]]
     is_new = new > 2 * (problem.smallest_new_share * np.sqrt(lengths) + SHORTEST)
-    kept = order[:n_most][is_new & (lengths >= problem.smallest_squared_norm)]
-    return landscape.candidate(parameters[np.sort(kept)], shared)
+    smallest = problem.families.smallest_squared_norm[terms.family[order[:n_most]]]
+    kept = order[:n_most][is_new & (lengths >= smallest)]
+    return landscape.candidate(terms.take(np.sort(kept)))
 
 
 def prune(
@@ -141,7 +140,7 @@ def prune(
     """
     effort = effort or usual_effort(landscape)
     damped = effort.damped
-    at = descend(landscape, independent(landscape, start.parameters, start.shared), effort.first, go_on, damped=damped)
+    at = descend(landscape, independent(landscape, start.terms), effort.first, go_on, damped=damped)
     best, n_stale = at, 0
     if at.log_posterior <= hopeless[0]:
         return at

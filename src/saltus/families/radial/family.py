@@ -13,7 +13,8 @@ from saltus.families.radial.distances import check_metric_matrix, metric_factor,
 from saltus.families.radial.inspection import RadialInspection
 from saltus.families.radial.kernels import LOG_SHARPEST, WIDTH_COST, RadialData, sharpness_at
 from saltus.families.radial.search import MIDDLE, RadialSearch
-from saltus.families.registry import Families
+from saltus.families.registry import RADIAL
+from saltus.families.terms import TermSet
 
 RadialName = Literal["linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric"]
 
@@ -94,6 +95,8 @@ class Radial:
         if self.widths not in WIDTHS:
             raise ValueError(f"widths must be one of {', '.join(WIDTHS)}. Got {self.widths!r}.")
 
+    is_radial = True
+
     @property
     def profile(self) -> Profile:
         """What is done with the distance."""
@@ -166,6 +169,9 @@ class FittedRadial:
     own_widths: bool
     learns_metric: bool
 
+    geometry = RADIAL
+    n_choices = 0  # discrete, of a term
+
     @property
     def n_parameters(self) -> int:
         """The number of parameters of a term."""
@@ -188,7 +194,12 @@ class FittedRadial:
         return RadialInspection(self)
 
     @property
-    def n_choices(self) -> int:
+    def n_decoded(self) -> int:
+        """The numbers of a decoded term: the coordinates of its centre in the metric, and its sharpness."""
+        return len(self.to_metric) + 1
+
+    @property
+    def n_switches(self) -> int:
         """The number of shared parameters that may be in or out."""
         return len(self.to_metric) if self.learns_metric else 0
 
@@ -219,27 +230,39 @@ class FittedRadial:
             return parameters, np.ones(len(parameters))
         return parameters[:, :-1], sharpness_at(parameters[:, -1])
 
-    def encode(self, centers: Floats) -> Floats:
-        """Make parameters (k, p) of centres (k, v) in the unit cube, with a sharpness of 1."""
-        return np.hstack([centers, np.full((len(centers), int(self.own_widths)), MIDDLE)])
+    def as_terms(self, parameters: Floats) -> TermSet:
+        """Make terms of parameters (k, p), with the shared parameters that descents start from."""
+        k = len(parameters)
+        return TermSet(np.zeros(k, dtype=np.int64), np.zeros((k, 0), dtype=np.int64), parameters, self.starting_shared)
 
-    def families(self, U: Floats, like: Families | None = None) -> Families:
+    def accepts(self, terms: TermSet) -> bool:
+        """Say whether terms could be its own: there is nothing to choose."""
+        return True
+
+    def encode(self, centers: Floats) -> TermSet:
+        """Make terms of centres (k, v) in the unit cube, with a sharpness of 1."""
+        return self.as_terms(np.hstack([centers, np.full((len(centers), int(self.own_widths)), MIDDLE)]))
+
+    def draw(self, rng: np.random.Generator, n: int) -> TermSet:
+        """Draw n terms from nu."""
+        return self.as_terms(rng.random((n, self.n_parameters)))
+
+    def data(self, U: Floats, like: RadialData | None) -> RadialData:
         """Prepare rows U (N, v) of the unit cube for kernels, or share those that another variant has prepared."""
         q, v = self.to_metric.shape
-        data = RadialData(
+        return RadialData(
             profile=RADIAL_NAMES.index(self.radial.name),
-            rows=to_tiles(U @ self.to_metric.T) if like is None else like.radial.rows,
+            rows=to_tiles(U @ self.to_metric.T) if like is None else like.rows,
             to_metric=np.ascontiguousarray(np.hstack([self.to_metric, np.zeros((q, int(self.own_widths)))])),
             own_widths=self.own_widths,
             learns_metric=self.learns_metric,
             n_inputs=v,
             width_scale=2.0 * LOG_SHARPEST,
         )
-        return Families(data)
 
-    def columns(self, U: Floats, parameters: Floats, shared: Floats) -> Floats:
+    def columns(self, U: Floats, terms: TermSet) -> Floats:
         """Evaluate the terms at rows U (N, v) of the unit cube: (N, k). O(N k q)."""
-        centers, sharpness = self.decode(parameters)
-        to_metric = shared[:, None] * self.to_metric
+        centers, sharpness = self.decode(terms.parameters)
+        to_metric = terms.shared[:, None] * self.to_metric
         squared = squared_distances(U @ to_metric.T, centers @ to_metric.T) * sharpness**2
         return self.radial.profile.value(squared)

@@ -10,7 +10,8 @@ from saltus._typing import Bools, Floats, Ints
 from saltus.families.box import UnitBox
 from saltus.families.radial.nodes import RadialStack
 from saltus.families.radial.numbers import RadialNumbers, metric_matrix
-from saltus.families.words import InputUse
+from saltus.families.terms import TermSet
+from saltus.families.words import InputUse, on_all_inputs
 
 if TYPE_CHECKING:
     from saltus.families.radial.family import FittedRadial
@@ -30,17 +31,17 @@ class RadialInspection:
         """Find the matrix M (d, d) of r^2 = (x - mu)' M (x - mu)."""
         return metric_matrix(self.family, shared, box.width, box.varies)
 
-    def numbers(self, box: UnitBox, parameters: Floats, shared: Floats) -> RadialNumbers:
+    def numbers(self, box: UnitBox, terms: TermSet) -> RadialNumbers:
         """Write the terms as the numbers of a formula."""
-        centers, sharpness = self.family.decode(parameters)
-        return RadialNumbers.of(self.family, box.from_unit(centers), sharpness, self.metric(box, shared))
+        centers, sharpness = self.family.decode(terms.parameters)
+        return RadialNumbers.of(self.family, box.from_unit(centers), sharpness, self.metric(box, terms.shared))
 
-    def attributes(self, box: UnitBox, parameters: Floats, shared: Floats) -> dict[str, Floats]:
+    def attributes(self, box: UnitBox, terms: TermSet) -> dict[str, Floats]:
         """Name what an estimator keeps of its best network."""
-        numbers = self.numbers(box, parameters, shared)
-        found = {"centers_": numbers.centers, "widths_": numbers.widths, "metric_": self.metric(box, shared)}
+        numbers = self.numbers(box, terms)
+        found = {"centers_": numbers.centers, "widths_": numbers.widths, "metric_": self.metric(box, terms.shared)}
         if self.family.learns_metric:
-            found["relevance_"] = _on_all_inputs(shared, box.varies)
+            found["relevance_"] = on_all_inputs(terms.shared, box.varies)
         return found
 
     def posterior_attributes(self, box: UnitBox, shared: Floats) -> dict[str, Floats]:
@@ -48,21 +49,26 @@ class RadialInspection:
         if not self.family.learns_metric:
             return {}
         return {
-            "relevance_": _on_all_inputs(shared.mean(axis=0), box.varies),
-            "inclusion_": _on_all_inputs((shared > 0).mean(axis=0), box.varies),
+            "relevance_": on_all_inputs(shared.mean(axis=0), box.varies),
+            "inclusion_": on_all_inputs((shared > 0).mean(axis=0), box.varies),
         }
 
-    def strength(self, box: UnitBox, parameters: Floats, shared: Floats) -> Floats:
+    def uses(self, box: UnitBox, terms: TermSet) -> Bools:
+        """Say which inputs (k, d) each term uses: all the same."""
+        used = np.diag(self.metric(box, terms.shared)) > 0
+        return np.tile(used, (len(terms), 1))
+
+    def strength(self, box: UnitBox, terms: TermSet) -> Floats:
         """Say how strongly the terms depend on each input (d,), for one unit of it; 0 where they do not."""
-        return np.sqrt(np.diag(self.metric(box, shared)))
+        return np.sqrt(np.diag(self.metric(box, terms.shared)))
 
-    def places(self, box: UnitBox, parameters: Floats) -> Floats:
+    def places(self, box: UnitBox, terms: TermSet) -> Floats:
         """Say where in the space of inputs the terms are: (k, d)."""
-        return box.from_unit(self.family.decode(parameters)[0])
+        return box.from_unit(self.family.decode(terms.parameters)[0])
 
-    def variables(self, box: UnitBox, parameters: Floats, shared: Floats) -> dict[str, tuple[tuple[str, ...], Floats]]:
-        """Name the variables of draws, with the names of their last axes: of terms (n, p), and shared ones (..., s)."""
-        centers, sharpness = self.family.decode(parameters)
+    def variables(self, box: UnitBox, terms: TermSet, shared: Floats) -> dict[str, tuple[tuple[str, ...], Floats]]:
+        """Name the variables of draws, with the names of their last axes: of terms, and shared ones (..., s)."""
+        centers, sharpness = self.family.decode(terms.parameters)
         found = {"centers": (("term", "feature"), box.from_unit(centers)), "widths": (("term",), 1.0 / sharpness)}
         if self.family.learns_metric:
             relevance = np.zeros((*shared.shape[:-1], len(box.varies)))
@@ -71,21 +77,15 @@ class RadialInspection:
         return found
 
     @staticmethod
-    def stack(
-        families: Sequence["FittedRadial"],
-        parameters: Sequence[Floats],
-        shared: Sequence[Floats],
-        *,
-        same_shared: bool,
-    ) -> RadialStack:
+    def stack(families: Sequence["FittedRadial"], terms: Sequence[TermSet], *, same_shared: bool) -> RadialStack:
         """Stack the terms of networks for an ONNX graph."""
-        return RadialStack.of(families, parameters, shared, same_relevance=same_shared)
+        return RadialStack.of(families, terms, same_relevance=same_shared)
 
-    def use(self, box: UnitBox, parameters: Floats, shared: Floats) -> InputUse:
+    def use(self, box: UnitBox, terms: TermSet) -> InputUse:
         """Say which inputs (d,) the terms use: those whose relevance is not 0."""
-        return self._use(box, (shared > 0).astype(np.float64), shared)
+        return self._use(box, (terms.shared > 0).astype(np.float64), terms.shared)
 
-    def use_in_draws(self, box: UnitBox, n_terms: Ints, parameters: Floats, shared: Floats) -> InputUse:
+    def use_in_draws(self, box: UnitBox, n_terms: Ints, terms: TermSet, shared: Floats) -> InputUse:
         """Say how probable it is that terms use each input, and the mean of its relevance."""
         return self._use(box, (shared > 0).mean(axis=0), shared.mean(axis=0))
 
@@ -98,15 +98,9 @@ class RadialInspection:
                 f"matter."
             )
         return InputUse(
-            probability=_on_all_inputs(probability, box.varies),
-            amount=_on_all_inputs(relevance, box.varies),
+            probability=on_all_inputs(probability, box.varies),
+            amount=on_all_inputs(relevance, box.varies),
             name="relevance",
             meaning="Relevance: one over the length scale of the terms along the input, for a term of width 1, in "
             "standard deviations of the input.",
         )
-
-
-def _on_all_inputs(values: Floats, varies: Bools) -> Floats:
-    found = np.zeros(len(varies))
-    found[varies] = values
-    return found

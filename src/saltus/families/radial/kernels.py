@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from saltus._jit import by_reference, glue, kernel
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
 from saltus._vectors import add_multiple, add_products, clear, dot, total, weighted_square
 from saltus.families.profiles import apply_profile, apply_profile_and_slope
 from saltus.families.terms import pick
@@ -51,8 +51,11 @@ class RadialData(NamedTuple):
 
 @by_reference
 class RadialWork(NamedTuple):
-    """Workspace of a descent on k terms."""
+    """Workspace of a descent on k radial terms."""
 
+    term: Ints  # (k,), their numbers among all terms
+    first: Ints  # (k,), where their parameters begin at a point of the descent
+    first_shared: int  # where the relevances begin
     squared: Floats  # (n_tiles, k, L), squared distances
     slope: Floats  # (n_tiles, k, L), derivatives of columns with respect to squared distance
     centers: Floats  # (k, q + 1), in the coordinates of the rows; last, the sharpness
@@ -63,10 +66,17 @@ class RadialWork(NamedTuple):
     pulls: Floats  # (k,), its products with r^2
 
 
-def make_radial_work(data: RadialData, shared: Floats, k: int) -> RadialWork:
-    """Allocate the workspace; the relevances (q,) are those used where the metric is given."""
+def make_radial_work(data: RadialData, shared: Floats, term: Ints, first: Ints) -> RadialWork:
+    """Allocate the workspace for terms number `term`, whose parameters begin at first[term], and shared ones last.
+
+    The relevances (q,) are those used where the metric is given.
+    """
     n_tiles, q, length = data.rows.shape
+    k = term.size
     return RadialWork(
+        term=term,
+        first=first[term],
+        first_shared=int(first[-1]),
         squared=np.empty((n_tiles, k, length)),
         slope=np.empty((n_tiles, k, length)),
         centers=np.ones((k, q + 1)),
@@ -80,6 +90,8 @@ def make_radial_work(data: RadialData, shared: Floats, k: int) -> RadialWork:
 
 def count_relevances(data: RadialData, shared: Floats) -> int:
     """Count the inputs that are switched on, where the metric is learned; 0 where it is given."""
+    if data is None:
+        return 0
     n_active = 0
     if data.learns_metric:
         for i in range(shared.size):
@@ -90,6 +102,8 @@ def count_relevances(data: RadialData, shared: Floats) -> int:
 
 def count_radial(data: RadialData, shared: Floats) -> int:
     """Count the parameters of one term: the coordinates of its centre along the inputs in use, and its width."""
+    if data is None:
+        return 0
     n_parameters = WIDTH_COST if data.own_widths else 0
     if data.learns_metric:
         for i in range(shared.size):
@@ -115,7 +129,9 @@ kernel_sharpness = glue(sharpness_at)
 
 @kernel
 def decode_radial(data: RadialData, parameters: Floats, decoded: Floats) -> None:
-    """Find the coordinates (q,) of a centre among the rows; last, its sharpness, left alone if it is 1. O(q p)."""
+    """Find the coordinates (q,) of a centre among the rows; last, its sharpness. O(q p)."""
+    if data is None:
+        return
     to_metric = data.to_metric
     q, p = to_metric.shape
     for i in range(q):
@@ -124,8 +140,7 @@ def decode_radial(data: RadialData, parameters: Floats, decoded: Floats) -> None
         for j in range(p):
             total += row[j] * parameters[j]
         decoded[i] = total
-    if data.own_widths:
-        decoded[q] = kernel_sharpness(parameters[p - 1])
+    decoded[q] = kernel_sharpness(parameters[p - 1]) if data.own_widths else 1.0
 
 
 @glue
@@ -145,18 +160,20 @@ def squared_distances(X: Floats, center: Floats, relevance: Floats, column: Floa
 
 @kernel
 def evaluate_radial(
-    profile: int, rows: Floats, decoded: Floats, relevance: Floats, root_weight: Floats, column: Floats
+    data: RadialData, t: int, decoded: Floats, relevance: Floats, root_weight: Floats, column: Floats
 ) -> None:
-    """Set column[n] = sqrt(weight_n) phi(r_n) for the rows (q, L) of a tile. O(L q)."""
-    squared_distances(rows, decoded, relevance, column)
-    apply_profile(profile, column)
+    """Set column[n] = sqrt(weight_n) phi(r_n) for the rows of tile t. O(L q)."""
+    if data is None:
+        return
+    squared_distances(data.rows[t], decoded, relevance, column)
+    apply_profile(data.profile, column)
     for n in range(column.size):
         column[n] *= root_weight[n]
 
 
-@glue
+@kernel
 def propose_shared_radial(
-    rng: np.random.Generator, k: int, relevance: Floats, proposed: Floats
+    rng: np.random.Generator, data: RadialData, k: int, relevance: Floats, proposed: Floats
 ) -> tuple[int, bool, float]:
     """Propose other relevances: fill `proposed`, return (move, feasible, log_green).
 
@@ -164,6 +181,8 @@ def propose_shared_radial(
     switch takes one input off, or puts it on with a relevance drawn from the prior, whose density is 1 in the reference
     measure: so log_green is 0 for all.
     """
+    if data is None:
+        return STRETCH, False, 0.0
     q = relevance.size
     for i in range(q):
         proposed[i] = relevance[i]
@@ -190,48 +209,56 @@ def propose_shared_radial(
     return STRETCH, changed, 0.0
 
 
-@glue
+@kernel
 def unpack_radial(data: RadialData, x: Floats, work: RadialWork) -> None:
-    """Find the centres and the relevances of a point of a descent: k p own parameters, then log relevances."""
+    """Find the centres and the relevances of a point of a descent: own parameters of terms, then log relevances."""
+    if data is None:
+        return
     to_metric = data.to_metric
     q, p = to_metric.shape
-    k = work.totals.size
-    for j in range(k):
+    for j in range(work.term.size):
+        first = work.first[j]
         for i in range(q):
-            work.centers[j, i] = dot(to_metric[i], x[j * p :], p)
+            work.centers[j, i] = dot(to_metric[i], x[first:], p)
         if data.own_widths:
-            work.centers[j, q] = np.exp(data.width_scale * x[j * p + p - 1] - LOG_SHARPEST)
+            work.centers[j, q] = np.exp(data.width_scale * x[first + p - 1] - LOG_SHARPEST)
     if data.learns_metric:
         for i in range(q):
-            work.relevance[i] = np.exp(x[k * p + i])
+            work.relevance[i] = np.exp(x[work.first_shared + i])
 
 
 @kernel
 def evaluate_radial_and_slope(
-    profile: int,
-    rows: Floats,
-    decoded: Floats,
-    relevance: Floats,
-    root_weight: Floats,
-    squared: Floats,
-    column: Floats,
-    slope: Floats,
+    data: RadialData, t: int, j: int, root_weight: Floats, work: RadialWork, column: Floats
 ) -> None:
-    """Evaluate a column, and set squared[n] = r^2 and slope[n] = sqrt(weight_n) d phi / d r^2. O(L q)."""
-    squared_distances(rows, decoded, relevance, squared)
-    apply_profile_and_slope(profile, squared, column, slope)
+    """Evaluate the column of radial term j; keep r^2 and slope[n] = sqrt(weight_n) d phi / d r^2. O(L q)."""
+    if data is None:
+        return
+    squared, slope = work.squared[t, j], work.slope[t, j]
+    squared_distances(data.rows[t], work.centers[j], work.relevance, squared)
+    apply_profile_and_slope(data.profile, squared, column, slope)
     for n in range(column.size):
         column[n] *= root_weight[n]
         slope[n] *= root_weight[n]
 
 
-@glue
-def clear_radial_sums(work: RadialWork) -> None:
+@kernel
+def clear_radial_sums(data: RadialData, work: RadialWork) -> None:
     """Begin to sum a gradient."""
+    if data is None:
+        return
     clear(work.totals)
     clear(work.pulls)
-    for j in range(work.totals.size):
+    for j in range(work.term.size):
         clear(work.moments[j])
+
+
+@kernel
+def begin_radial_tile(data: RadialData, work: RadialWork) -> None:
+    """Begin with a tile."""
+    if data is None:
+        return
+    clear(work.by_squared[1])
 
 
 @kernel
@@ -243,9 +270,11 @@ def weigh_by_slope(by_column: Floats, slope: Floats, sharpness: float, by_square
         of_all[n] += sharpness * sharpness * one[n]
 
 
-@glue
+@kernel
 def pull_back_radial(data: RadialData, t: int, j: int, by_column: Floats, work: RadialWork) -> None:
-    """Add what a tile says about term j, given d log pi by its column. O(L q)."""
+    """Add what a tile says about radial term j, given d log pi by its column. O(L q)."""
+    if data is None:
+        return
     q = work.relevance.size
     weigh_by_slope(by_column, work.slope[t, j], work.centers[j, q], work.by_squared)
     work.totals[j] += total(work.by_squared[0])
@@ -253,35 +282,38 @@ def pull_back_radial(data: RadialData, t: int, j: int, by_column: Floats, work: 
     add_products(data.rows[t], work.by_squared[0], q, work.moments[j])
 
 
-@glue
+@kernel
 def pull_back_shared_radial(data: RadialData, t: int, work: RadialWork, gradient: Floats) -> None:
     """Add what a tile says about the relevances, once all terms were pulled back. O(L q)."""
+    if data is None:
+        return
     if data.learns_metric:
-        first = work.totals.size * data.to_metric.shape[1]
         for i in range(work.relevance.size):
-            gradient[first + i] += weighted_square(work.by_squared[1], data.rows[t, i])
+            gradient[work.first_shared + i] += weighted_square(work.by_squared[1], data.rows[t, i])
 
 
-@glue
+@kernel
 def finish_radial_gradient(data: RadialData, work: RadialWork, gradient: Floats) -> None:
     """Turn the sums over rows into the gradient. O(k q p)."""
-    to_metric = data.to_metric
+    if data is None:
+        return
+    to_metric, shared = data.to_metric, work.first_shared
     q, p = to_metric.shape
-    k = work.totals.size
-    for j in range(k):
+    for j in range(work.term.size):
+        first = work.first[j]
         sharpened = work.centers[j, q] * work.centers[j, q]
         if data.own_widths:
-            gradient[j * p + p - 1] = 2.0 * data.width_scale * work.pulls[j]
+            gradient[first + p - 1] = 2.0 * data.width_scale * work.pulls[j]
         for i in range(q):
             squared = work.relevance[i] * work.relevance[i]
             mu, moment, sum_j = work.centers[j, i], sharpened * work.moments[j, i], sharpened * work.totals[j]
             along = 2.0 * squared * (mu * sum_j - moment)
-            add_multiple(along, to_metric[i], gradient[j * p : (j + 1) * p])
+            add_multiple(along, to_metric[i], gradient[first : first + p])
             if data.learns_metric:
-                gradient[k * p + i] += mu * (mu * sum_j - 2.0 * moment)
+                gradient[shared + i] += mu * (mu * sum_j - 2.0 * moment)
     if data.learns_metric:
         for i in range(q):
-            gradient[k * p + i] *= 2.0 * work.relevance[i] * work.relevance[i]
+            gradient[shared + i] *= 2.0 * work.relevance[i] * work.relevance[i]
 
 
 @kernel
@@ -305,22 +337,24 @@ def add_product(multiple: float, a: Floats, b: Floats, column: Floats) -> None:
         column[n] += multiple * a[n] * b[n]
 
 
-@glue
-def set_radial_derivatives(data: RadialData, t: int, alpha: Floats, work: RadialWork, columns: Floats) -> None:
-    """Set derivatives in one tile: of columns by own parameters, of outputs by log relevances. O(L k q (p + c))."""
-    rows = data.rows[t]
-    n_outputs, k = alpha.shape
+@kernel
+def add_radial_derivatives(data: RadialData, t: int, alpha: Floats, work: RadialWork, columns: Floats) -> None:
+    """Add derivatives in one tile: of columns by own parameters, of outputs by log relevances. O(L k q (p + c))."""
+    if data is None:
+        return
+    rows, n_outputs = data.rows[t], alpha.shape[0]
     q, p = data.to_metric.shape
-    for j in range(k):
-        slope = work.slope[t, j]
+    for j in range(work.term.size):
+        slope, first, term = work.slope[t, j], work.first[j], work.term[j]
         sharpened = work.centers[j, q] * work.centers[j, q]
         for i in range(q):
             center, stretch = work.centers[j, i], 2.0 * sharpened * work.relevance[i] * work.relevance[i]
             for b in range(p):
                 if data.to_metric[i, b] != 0.0:
-                    add_shift(-stretch * data.to_metric[i, b], slope, rows[i], center, columns[j * p + b])
+                    add_shift(-stretch * data.to_metric[i, b], slope, rows[i], center, columns[first + b])
             if data.learns_metric:
                 for o in range(n_outputs):
-                    add_stretch(stretch * alpha[o, j], slope, rows[i], center, columns[k * p + o * q + i])
+                    along = columns[work.first_shared + o * q + i]
+                    add_stretch(stretch * alpha[o, term], slope, rows[i], center, along)
         if data.own_widths:
-            add_product(2.0 * data.width_scale, slope, work.squared[t, j], columns[j * p + p - 1])
+            add_product(2.0 * data.width_scale, slope, work.squared[t, j], columns[first + p - 1])

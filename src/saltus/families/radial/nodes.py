@@ -11,6 +11,7 @@ import numpy as np
 
 from saltus._typing import Bools, Floats
 from saltus.families.profiles import Graph, Profile
+from saltus.families.terms import TermSet
 
 if TYPE_CHECKING:
     from saltus.families.radial.family import FittedRadial
@@ -34,8 +35,7 @@ class RadialStack:
     def of(
         cls,
         families: Sequence["FittedRadial"],
-        parameters: Sequence[Floats],
-        shared: Sequence[Floats],
+        terms: Sequence[TermSet],
         *,
         same_relevance: bool,
     ) -> "RadialStack":
@@ -43,6 +43,7 @@ class RadialStack:
 
         With `same_relevance`, relevances that all networks have in common go into the base.
         """
+        shared = [each.shared for each in terms]
         base, relevance = families[0].to_metric, np.array(shared)
         if same_relevance:
             factors = np.array(
@@ -56,8 +57,8 @@ class RadialStack:
         used: Bools = (relevance != 0).any(axis=0) & (base != 0).any(axis=1)
         used[:1] |= not used.any()
         base, relevance = base[used], relevance[:, used]
-        decoded = [family.decode(each) for family, each in zip(families, parameters, strict=True)]
-        k = max(map(len, parameters))
+        decoded = [family.decode(each.parameters) for family, each in zip(families, terms, strict=True)]
+        k = max(map(len, terms))
         centers, sharpness = np.zeros((len(families), 1, len(base), k)), np.zeros((len(families), 1, 1, k))
         for j, (center, sharp) in enumerate(decoded):
             centers[j, 0, :, : len(center)] = relevance[j, :, None] * (base @ center.T)

@@ -7,8 +7,9 @@ import numpy as np
 
 from saltus._tiles import rounded, to_tiles
 from saltus._typing import Floats, Ints
+from saltus.families.free import FreeTerms
 from saltus.families.radial.kernels import LARGEST_RELEVANCE, LOG_SHARPEST, SMALLEST_RELEVANCE, RadialData
-from saltus.families.registry import Families
+from saltus.families.terms import TermSet
 
 if TYPE_CHECKING:
     from saltus.families.radial.family import FittedRadial
@@ -20,6 +21,13 @@ MOST_INPUTS_TRIED = 3
 # on with this probability.
 METRIC_SHAKE, SWITCH_ON_PROBABILITY = 0.5, 0.5
 
+# The terms that a descent starts from are anywhere in the box of those rows that are not outlying, the range between
+# these quantiles, widened on each side by this share; half of them on the nearest row. Anywhere in the box of all rows
+# will not do, as a few outliers leave it empty but for a corner. Friedman 1, 3 of 500 rows scattered 20 times as wide
+# as the others, mean error to the truth over seeds 20-24: AnnealedRegressor 1.29 then, 0.27 so; BayesianRegressor 1.02,
+# 0.42.
+OUTLYING, MARGIN = 0.05, 0.5
+
 # The middle of the coordinate of a width, where the sharpness is 1.
 MIDDLE = 0.5
 
@@ -28,58 +36,6 @@ def rows_of(data: RadialData, rows: Ints) -> Floats:
     """Take rows (n, q) out of their tiles."""
     tile, row = np.divmod(rows, data.rows.shape[2])
     return data.rows[tile, :, row]
-
-
-@dataclass(frozen=True)
-class FreeRadial:
-    """The parameters of k radial terms that a descent changes, as a point x within bounds.
-
-    Coordinates of centres along inputs that are switched off do not matter and are left out; the others are scaled so
-    that one step of the search is about as long in every direction. After them come the log relevances.
-    """
-
-    families: Families  # with the inputs that are on, for parameters scaled like x
-    x: Floats  # (n,)
-    low: Floats  # (n,)
-    high: Floats  # (n,)
-    shared: Floats  # (q,), of the inputs that are on
-    _parameters: Floats
-    _all_shared: Floats
-    _moving: Ints
-    _scale: Floats
-
-    @classmethod
-    def of(cls, families: Families, parameters: Floats, shared: Floats) -> "FreeRadial | None":
-        """Pack the terms; None where nothing can move."""
-        data = families.radial
-        on = np.flatnonzero(shared > 0)
-        scale: Floats = np.linalg.norm(data.to_metric[on], axis=0)
-        if data.own_widths:
-            scale[-1] = 2.0 * LOG_SHARPEST
-        moving = np.flatnonzero(scale > 0)
-        k = len(parameters)
-        if k == 0 or moving.size == 0:
-            return None
-        scale = scale[moving]
-        used = of_inputs_in_use(data, shared)
-        to_metric = np.ascontiguousarray(used.to_metric[:, moving] / scale)
-        x, high = (parameters[:, moving] * scale).ravel(), np.tile(scale, k)
-        low = np.zeros_like(high)
-        if data.learns_metric:
-            x = np.append(x, np.log(shared[on]))
-            low = np.append(low, np.full(on.size, np.log(SMALLEST_RELEVANCE)))
-            high = np.append(high, np.full(on.size, np.log(LARGEST_RELEVANCE)))
-        scaled = used._replace(to_metric=to_metric, width_scale=1.0)
-        return cls(families._replace(radial=scaled), x, low, high, shared[on], parameters, shared, moving, scale)
-
-    def unpack(self, x: Floats) -> tuple[Floats, Floats]:
-        """Find the parameters (k, p) and shared parameters (s,) at a point."""
-        parameters, shared = self._parameters.copy(), self._all_shared.copy()
-        n_own = len(parameters) * self._moving.size
-        parameters[:, self._moving] = np.clip(x[:n_own].reshape(len(parameters), -1) / self._scale, 0.0, 1.0)
-        if self.families.radial.learns_metric:
-            shared[shared > 0] = np.exp(x[n_own:])
-        return parameters, shared
 
 
 def of_inputs_in_use(data: RadialData, shared: Floats) -> RadialData:
@@ -95,41 +51,64 @@ class RadialSearch:
 
     family: "FittedRadial"
 
-    def sample(self, families: Families, rows: Ints) -> Families:
+    def sample(self, data: RadialData, rows: Ints) -> RadialData:
         """Take some rows, rounded, in tiles."""
-        data = families.radial
-        sampled = data._replace(rows=to_tiles(rounded(rows_of(data, rows))), to_metric=rounded(data.to_metric))
-        return families._replace(radial=sampled)
+        return data._replace(rows=to_tiles(rounded(rows_of(data, rows))), to_metric=rounded(data.to_metric))
 
-    def with_free_shared(
-        self, families: Families, parameters: Floats, shared: Floats
-    ) -> tuple[Families, Floats, Floats]:
-        """Free the relevances even where the metric is given: the families, the point x, the shared parameters in use.
+    def free(self, data: RadialData, terms: TermSet, *, raw: bool) -> FreeTerms:
+        """Pack what a descent changes: parameters of terms, and the logarithms of the relevances that are not 0.
 
-        x is not scaled: the parameters one after another, then the logarithms of the relevances that are not 0.
+        Coordinates of centres along inputs that are switched off do not matter and are left out; the others are scaled
+        so that one step of the search is about as long in every direction. As they are with `raw`, and the relevances
+        free even where the metric is given.
         """
-        on = shared > 0
-        used = of_inputs_in_use(families.radial, shared)._replace(learns_metric=True)
-        return families._replace(radial=used), np.append(parameters, np.log(shared[on])), shared[on]
+        parameters, shared = terms.parameters, terms.shared
+        on = np.flatnonzero(shared > 0)
+        used = of_inputs_in_use(data, shared)
+        moving, scale = np.arange(data.to_metric.shape[1]), np.ones(data.to_metric.shape[1])
+        if raw:
+            used = used._replace(learns_metric=True)
+        else:
+            scale = np.linalg.norm(data.to_metric[on], axis=0)
+            if data.own_widths:
+                scale[-1] = 2.0 * LOG_SHARPEST
+            moving = np.flatnonzero(scale > 0)
+            scale = scale[moving]
+            to_metric = np.ascontiguousarray(used.to_metric[:, moving] / scale)
+            used = used._replace(to_metric=to_metric, width_scale=1.0)
+        bounds = (SMALLEST_RELEVANCE, LARGEST_RELEVANCE)
+        n_shared = on.size * used.learns_metric
 
-    def in_use(self, families: Families, shared: Floats) -> Families:
-        """Keep what makes a difference."""
-        return families._replace(radial=of_inputs_in_use(families.radial, shared))
+        def unpack(points: list[Floats], x_shared: Floats) -> TermSet:
+            found, relevance = parameters.copy(), shared.copy()
+            if points:
+                found[:, moving] = np.clip(np.array(points) / scale, 0.0, 1.0)
+            if used.learns_metric:
+                relevance[relevance > 0] = np.exp(x_shared)
+            return terms.with_parameters(found).with_shared(relevance)
 
-    def free(self, families: Families, parameters: Floats, shared: Floats) -> FreeRadial | None:
-        """Pack what a descent changes; None where that is nothing."""
-        return FreeRadial.of(families, parameters, shared)
+        return FreeTerms(
+            data=used,
+            x=list(parameters[:, moving] * scale),
+            low=[np.zeros(moving.size)] * len(terms),
+            high=[scale] * len(terms),
+            decoded=np.zeros((len(terms), self.family.n_decoded)),
+            unpack=unpack,
+            shared=shared[on],
+            x_shared=np.log(shared[on])[:n_shared],
+            low_shared=np.full(n_shared, np.log(bounds[0])),
+            high_shared=np.full(n_shared, np.log(bounds[1])),
+        )
 
-    def columns_of_rows(self, families: Families, root_weight: Floats, parameters: Floats, shared: Floats) -> Floats:
+    def columns_of_rows(self, data: RadialData, root_weight: Floats, terms: TermSet) -> Floats:
         """Evaluate the terms at the rows of a fit, times the roots of their weights: (N, k), padded. O(N k q)."""
-        rows = families.radial.rows
-        centers, sharpness = self.family.decode(parameters)
-        Phi = np.empty((root_weight.size, len(parameters)), order="F")
+        centers, sharpness = self.family.decode(terms.parameters)
+        Phi = np.empty((root_weight.size, len(terms)), order="F")
         for j, center in enumerate(centers @ self.family.to_metric.T):
             squared = np.zeros(root_weight.shape)
             for i, coordinate in enumerate(center):
-                if shared[i] > 0:
-                    squared += (sharpness[j] * shared[i] * (rows[:, i] - coordinate)) ** 2
+                if terms.shared[i] > 0:
+                    squared += (sharpness[j] * terms.shared[i] * (data.rows[:, i] - coordinate)) ** 2
             Phi[:, j] = (self.family.radial.profile.value(squared) * root_weight).ravel()
         return Phi
 
@@ -145,21 +124,31 @@ class RadialSearch:
             found.append(without)
         return found
 
-    def parameters_of_rows(self, families: Families, rows: Ints) -> Floats:
+    def at_rows(self, data: RadialData, rows: Ints) -> Floats:
         """Find the parameters (n, p) of terms centred at rows, the coordinate of a width being 0."""
-        data = families.radial
         at = np.linalg.lstsq(data.to_metric, rows_of(data, rows).T, rcond=None)[0].T
         return rounded(np.clip(at, 0.0, 1.0))
 
-    def prepare_start(self, parameters: Floats) -> Floats:
-        """Give all terms the width that is in the middle. Mutates and returns the parameters (k, p)."""
-        if self.family.own_widths:
-            parameters[:, -1] = MIDDLE
-        return parameters
+    def draw_start(self, rng: np.random.Generator, data: RadialData, rows: Ints, weight: Floats, n: int) -> TermSet:
+        """Draw n terms to descend from, near some rows of given weights, half of them on rows.
 
-    def order_by_distance(self, families: Families, parameters: Floats, shared: Floats, point: Floats) -> Ints:
+        Anywhere in the box of those rows that are not outlying; all have the width that is in the middle.
+        """
+        at_rows = self.at_rows(data, rows)
+        lower, upper = weighted_quantiles(at_rows, weight, (OUTLYING, 1 - OUTLYING))
+        # The whole box where nearly all rows are the same.
+        reach = np.where(upper > lower, MARGIN * (upper - lower), 1.0)
+        lower, upper = np.maximum(lower - reach, 0.0), np.minimum(upper + reach, 1.0)
+        drawn = lower + (upper - lower) * rng.random((n, at_rows.shape[1]))
+        for term in drawn[: n // 2]:
+            term[:] = at_rows[((at_rows - term) ** 2).sum(axis=1).argmin()]
+        if self.family.own_widths:
+            drawn[:, -1] = MIDDLE
+        return self.family.as_terms(drawn)
+
+    def order_by_distance(self, data: RadialData, terms: TermSet, point: Floats) -> Ints:
         """List terms from the nearest to a point (p,) to the farthest, in their metric."""
-        apart = (parameters - point) @ families.radial.to_metric.T * shared
+        apart = (terms.parameters - point) @ data.to_metric.T * terms.shared
         return np.argsort((apart**2).sum(axis=1), kind="stable")
 
     def shake_shared(self, rng: np.random.Generator, shared: Floats) -> Floats:
@@ -170,3 +159,11 @@ class RadialSearch:
         if not on.all() and rng.random() < SWITCH_ON_PROBABILITY:
             shaken[rng.choice(np.flatnonzero(~on))] = 1.0 / np.sqrt(shared.size)
         return shaken
+
+
+def weighted_quantiles(values: Floats, weight: Floats, shares: tuple[float, ...]) -> Floats:
+    """Find quantiles of the columns of values (n, d), as (len(shares), d): a weight of 2 counts as two rows."""
+    order = values.argsort(axis=0, kind="stable")
+    below = weight[order].cumsum(axis=0)
+    at = [(below < share * below[-1]).sum(axis=0) for share in shares]
+    return np.stack([values[order[i, np.arange(values.shape[1])], np.arange(values.shape[1])] for i in at])

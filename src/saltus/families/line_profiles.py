@@ -1,0 +1,137 @@
+"""Profiles of a number z along a line: what products do with an input, and ridges with a projection.
+
+z = b x + c, where b and c come from the parameters of a term. Value and derivative, for NumPy, for kernels, in words
+and in ONNX, once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from saltus._jit import glue, kernel
+from saltus._typing import Floats
+from saltus.families.profiles import Graph, exp_of_negative
+
+TWO_PI = 2.0 * np.pi
+
+
+@dataclass(frozen=True)
+class LineProfile:
+    """A function phi of z, and what its parameters are."""
+
+    value: Callable[[Floats], Floats]
+    html: str  # as a function of z
+    add_nodes: Callable[[Graph, str], str]  # to an ONNX graph, where the name given is that of z
+    n_parameters: int  # in use: none, a position, or a position and a width, slope or frequency
+    is_smooth: bool = True  # whether a descent can move its parameters
+    is_sided: bool = False  # whether phi(-z) is another function
+
+
+def _add_step(graph: Graph, z: str) -> str:
+    half = graph.number(0.5)
+    # (sign + |sign|) / 2: 1 where z > 0, otherwise 0.
+    sign = graph.add("Sign", z)
+    return graph.add("Mul", graph.add("Add", sign, graph.add("Abs", sign)), half)
+
+
+def _add_bump(graph: Graph, z: str) -> str:
+    return graph.add("Exp", graph.add("Mul", graph.square(z), graph.number(-0.5)))
+
+
+def _add_hat(graph: Graph, z: str) -> str:
+    return graph.add("Mul", graph.add("Sub", graph.number(1.0), graph.square(z)), _add_bump(graph, z))
+
+
+# In the order of the numbers by which kernels know them.
+LINE_PROFILES: dict[str, LineProfile] = {
+    "identity": LineProfile(lambda z: z, "<var>z</var>", lambda graph, z: z, 0),
+    "hinge": LineProfile(
+        lambda z: np.maximum(z, 0.0),
+        "max(<var>z</var>, 0)",
+        lambda graph, z: graph.add("Max", z, graph.number(0.0)),
+        1,
+        is_sided=True,
+    ),
+    "step": LineProfile(
+        lambda z: (z > 0).astype(np.float64), "[<var>z</var> > 0]", _add_step, 1, is_smooth=False, is_sided=True
+    ),
+    "bump": LineProfile(lambda z: np.exp(-0.5 * z * z), "exp(&minus;<var>z</var>²/2)", _add_bump, 2),
+    "hat": LineProfile(
+        lambda z: (1.0 - z * z) * np.exp(-0.5 * z * z),
+        "(1 &minus; <var>z</var>²) exp(&minus;<var>z</var>²/2)",
+        _add_hat,
+        2,
+    ),
+    "wave": LineProfile(
+        lambda z: np.cos(TWO_PI * z),
+        "cos(2π<var>z</var>)",
+        lambda graph, z: graph.add("Cos", graph.add("Mul", z, graph.number(TWO_PI))),
+        2,
+    ),
+    "sigmoid": LineProfile(np.tanh, "tanh <var>z</var>", lambda graph, z: graph.add("Tanh", z), 2),
+}
+NAMES = tuple(LINE_PROFILES)
+IDENTITY, HINGE, STEP, BUMP, HAT, WAVE, SIGMOID = range(len(NAMES))
+
+# Tables by number, for kernels.
+SIDED = np.array([profile.is_sided for profile in LINE_PROFILES.values()])
+N_PARAMETERS = np.array([profile.n_parameters for profile in LINE_PROFILES.values()])
+SMOOTH = np.array([profile.is_smooth for profile in LINE_PROFILES.values()])
+
+
+@kernel
+def weigh_profile(code: int, x: Floats, b: float, c: float, weight: Floats, column: Floats) -> None:
+    """Set column[n] = weight[n] phi(b x[n] + c); column may be x or the weight itself. O(L)."""
+    n_rows = column.size
+    if code == IDENTITY:
+        for n in range(n_rows):
+            column[n] = weight[n] * (b * x[n] + c)
+    elif code == HINGE:
+        for n in range(n_rows):
+            column[n] = weight[n] * max(b * x[n] + c, 0.0)
+    elif code == STEP:
+        for n in range(n_rows):
+            column[n] = weight[n] if b * x[n] + c > 0.0 else 0.0
+    elif code == WAVE:
+        for n in range(n_rows):
+            column[n] = weight[n] * np.cos(TWO_PI * (b * x[n] + c))
+    elif code == SIGMOID:
+        for n in range(n_rows):
+            z = b * x[n] + c
+            # tanh |z| = (1 - e) / (1 + e), e = exp(-2 |z|).
+            e = exp_of_negative(-2.0 * abs(z))
+            rise = (1.0 - e) / (1.0 + e)
+            column[n] = weight[n] * (rise if z > 0.0 else -rise)
+    else:
+        # A bump, or times 1 - z^2, a Mexican hat.
+        hat = 1.0 if code == HAT else 0.0
+        for n in range(n_rows):
+            squared = (b * x[n] + c) * (b * x[n] + c)
+            column[n] = weight[n] * (1.0 - hat * squared) * exp_of_negative(-0.5 * squared)
+
+
+@glue
+def slope_at(code: int, z: float) -> float:
+    """Evaluate d phi / d z."""
+    if code == IDENTITY:
+        return 1.0
+    if code == HINGE:
+        return 1.0 if z > 0.0 else 0.0
+    if code == WAVE:
+        return -TWO_PI * np.sin(TWO_PI * z)
+    if code == SIGMOID:
+        e = exp_of_negative(-2.0 * abs(z))
+        return 4.0 * e / ((1.0 + e) * (1.0 + e))
+    if code == BUMP:
+        return -z * exp_of_negative(-0.5 * z * z)
+    if code == HAT:
+        return z * (z * z - 3.0) * exp_of_negative(-0.5 * z * z)
+    return 0.0
+
+
+@kernel
+def weigh_slope(code: int, x: Floats, b: float, c: float, weight: Floats, column: Floats) -> None:
+    """Set column[n] = weight[n] d phi / d z at z = b x[n] + c; column may be the weight itself. O(L)."""
+    for n in range(column.size):
+        column[n] = weight[n] * slope_at(code, b * x[n] + c)

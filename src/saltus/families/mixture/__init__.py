@@ -1,0 +1,1 @@
+"""The families of one fit together: what everything outside this package asks."""

@@ -1,0 +1,234 @@
+"""The families of one fit: what a user chooses, and what becomes of it on given data.
+
+A fit has one family or several. Everything outside `families` speaks to the mixture, which asks each family about its
+own terms.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from saltus._tiles import to_tiles
+from saltus._typing import Bools, Floats, Ints
+from saltus.families.family import Family, FittedFamily
+from saltus.families.inputs import InputData, InputScale, Law
+from saltus.families.mixture.inspection import MixtureInspection
+from saltus.families.mixture.search import MixtureSearch
+from saltus.families.registry import PRODUCT, RADIAL, RIDGE, Families
+from saltus.families.terms import TermSet
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Families that a network may mix."""
+
+    families: tuple[Family, ...]
+
+    def variants(self, *, several: bool) -> tuple["Mixture", ...]:
+        """List what chains may be made of, where the options of families leave that open."""
+        each = (family.variants(several=several) for family in self.families)
+        return tuple(Mixture(chosen) for chosen in product(*each))
+
+    def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedMixture":
+        """Fit all families to rows U (N, v) of the unit cube, whose sides are `box_width` (v,) in the user's units."""
+        # A scale that terms of one family do not see would weigh these against others.
+        alone = len(self.families) == 1
+        return FittedMixture(
+            tuple(family.fit(U, weight, box_width, varies, rescale=rescale and alone) for family in self.families)
+        )
+
+
+@dataclass(frozen=True)
+class FittedMixture:
+    """The families of a fit on given data, with all methods about their terms. A value, which a model keeps.
+
+    The number of a family is its place among the members. A fresh term is of each with the same probability.
+    """
+
+    members: tuple[FittedFamily, ...]
+
+    @cached_property
+    def n_choices(self) -> int:
+        """The number of discrete choices of a term, of the family that has most."""
+        return max(member.n_choices for member in self.members)
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """The number of parameters of a term, each in [0, 1], of the family that has most."""
+        return max(member.n_parameters for member in self.members)
+
+    @cached_property
+    def radial_family(self) -> int:
+        """The number of the family whose terms share parameters, or -1."""
+        return next((f for f, member in enumerate(self.members) if member.geometry == RADIAL), -1)
+
+    @property
+    def starting_shared(self) -> Floats:
+        """The shared parameters (s,) that descents start from."""
+        return np.concatenate([member.starting_shared for member in self.members])
+
+    @property
+    def n_switches(self) -> int:
+        """The number of shared parameters that may be in or out; 0 where they are given."""
+        return sum(member.n_switches for member in self.members)
+
+    @property
+    def moves_shared(self) -> bool:
+        """Whether there are shared parameters for a chain to move."""
+        return self.n_switches > 0
+
+    @property
+    def starts_by_selection(self) -> bool:
+        """Whether a search starts by adding terms one by one, rather than with many at places of rows."""
+        return any(member.geometry != RADIAL for member in self.members)
+
+    @property
+    def wants_descent(self) -> bool:
+        """Whether even a sampler should not start at random terms."""
+        return self.moves_shared or self.starts_by_selection
+
+    @property
+    def parameter_counts(self) -> tuple[int, int]:
+        """What a term counts for, its coefficients aside: at least, and at most."""
+        least, most = zip(*(member.parameter_counts for member in self.members), strict=True)
+        return min(least), max(most)
+
+    def coefficient_scales(self, terms: TermSet) -> Floats:
+        """Find what coefficients (k,) inside are divided by to be in the user's units."""
+        return np.array([member.coefficient_scale for member in self.members])[terms.family]
+
+    @property
+    def search(self) -> MixtureSearch:
+        """What descents, starts and hops ask."""
+        return MixtureSearch(self)
+
+    @property
+    def inspection(self) -> MixtureInspection:
+        """What summaries, reports and pictures ask."""
+        return MixtureInspection(self)
+
+    def families(self, U: Floats, *, ridge: bool, like: Families | None = None) -> Families:
+        """Prepare rows U (N, v) of the unit cube for kernels, or share those that another variant has prepared.
+
+        `ridge` says whether coefficients have a prior.
+        """
+        n = len(self.members)
+        geometry = np.array([member.geometry for member in self.members])
+        radial = None
+        if self.radial_family >= 0:
+            radial = self.members[self.radial_family].data(U, None if like is None else like.radial)
+        return Families(
+            geometry=geometry,
+            shares=np.arange(1, n + 1) / n,
+            log_weight=np.full(n, -np.log(n)),
+            smallest_squared_norm=np.array([member.smallest_squared_norm(ridge=ridge) for member in self.members]),
+            n_choices=self.n_choices,
+            n_parameters=self.n_parameters,
+            n_decoded=max(member.n_decoded for member in self.members),
+            radial_family=self.radial_family,
+            radial=radial,
+            **self._input_data(U, like),
+        )
+
+    def _input_data(self, U: Floats, like: Families | None) -> dict[str, InputData | None]:
+        """Prepare the rows for terms that choose inputs: the same for all of them."""
+        names = {PRODUCT: "product", RIDGE: "ridge"}
+        made: dict[str, InputData | None] = dict.fromkeys(names.values())
+        choosing = [member for member in self.members if member.geometry in names]
+        if not choosing:
+            return made
+        scale: InputScale = choosing[0].scale
+        before = None if like is None else (like.product or like.ridge)
+        rows = to_tiles(scale.standardize(U)) if before is None else before.rows
+        for geometry, name in names.items():
+            laws: list[Law | None] = [member.law if member.geometry == geometry else None for member in self.members]
+            if any(laws):
+                made[name] = scale.data(rows, laws)
+        return made
+
+    def accepts(self, terms: TermSet) -> bool:
+        """Say whether terms, of a file say, could be terms of this mixture."""
+        return bool(
+            terms.choices.shape[1] == self.n_choices
+            and terms.parameters.shape[1] == self.n_parameters
+            and terms.shared.shape == self.starting_shared.shape
+            and ((terms.family >= 0) & (terms.family < len(self.members))).all()
+            and all(member.accepts(own) for member, _, own in self.each(terms))
+        )
+
+    def own(self, terms: TermSet, family: int) -> TermSet:
+        """Take the terms of one family, as it knows them."""
+        return self.as_own(terms.take(terms.family == family), family)
+
+    def as_own(self, terms: TermSet, family: int) -> TermSet:
+        """Cut terms of a family to what it knows of them."""
+        member = self.members[family]
+        shared = terms.shared if family == self.radial_family else terms.shared[:0]
+        choices, parameters = terms.choices[:, : member.n_choices], terms.parameters[:, : member.n_parameters]
+        return TermSet(terms.family, choices, parameters, shared)
+
+    def padded(self, own: TermSet, family: int, shared: Floats) -> TermSet:
+        """Make terms of one family those of the mixture."""
+        k = len(own)
+        choices, parameters = np.zeros((k, self.n_choices), dtype=np.int64), np.zeros((k, self.n_parameters))
+        choices[:, : own.choices.shape[1]], parameters[:, : own.parameters.shape[1]] = own.choices, own.parameters
+        return TermSet(np.full(k, family), choices, parameters, shared)
+
+    def empty(self, shared: Floats | None = None) -> TermSet:
+        """Make no terms."""
+        none = np.zeros(0, dtype=np.int64)
+        choices, parameters = np.zeros((0, self.n_choices), dtype=np.int64), np.zeros((0, self.n_parameters))
+        return TermSet(none, choices, parameters, self.starting_shared if shared is None else shared)
+
+    def each(self, terms: TermSet) -> list[tuple[FittedFamily, Ints, TermSet]]:
+        """List the families that have terms: each with the numbers of these, and the terms."""
+        found = []
+        for family, member in enumerate(self.members):
+            which = np.flatnonzero(terms.family == family)
+            if which.size or len(self.members) == 1:
+                found.append((member, which, self.own(terms, family)))
+        return found
+
+    def encode(self, points: Floats) -> TermSet:
+        """Make terms of points (k, v) of the unit cube that a user gave as a start: radial ones."""
+        if len(points) == 0:
+            return self.empty()
+        if self.radial_family < 0:
+            raise ValueError(
+                "init as an array of points needs a radial family, whose terms have a centre. Leave it out."
+            )
+        own = self.members[self.radial_family].encode(points)
+        return self.padded(own, self.radial_family, self.starting_shared)
+
+    def draw(self, rng: np.random.Generator, n: int, shared: Floats | None = None) -> TermSet:
+        """Draw n terms from nu, the law of a fresh term; they share what is given, or what descents start from."""
+        shared = self.starting_shared if shared is None else shared
+        if len(self.members) == 1:
+            return self.padded(self.members[0].draw(rng, n), 0, shared)
+        terms = self.empty(shared)
+        for family in rng.integers(len(self.members), size=n).tolist():
+            terms = terms.followed_by(self.padded(self.members[family].draw(rng, 1), family, shared))
+        return terms
+
+    def columns(self, U: Floats, terms: TermSet) -> Floats:
+        """Evaluate the terms at rows U (N, v) of the unit cube: (N, k)."""
+        if len(self.members) == 1:
+            return self.members[0].columns(U, self.own(terms, 0))
+        columns = np.empty((len(U), len(terms)))
+        for member, which, own in self.each(terms):
+            columns[:, which] = member.columns(U, own)
+        return columns
+
+
+def check_families(families: Sequence[Family]) -> tuple[Family, ...]:
+    """Check the families that a network shall mix."""
+    if not families:
+        raise ValueError("basis is an empty list. Give at least one family.")
+    if len(set(families)) < len(families):
+        raise ValueError(f"basis has a family twice: {list(families)!r}. Give each once.")
+    if sum(family.is_radial for family in families) > 1:
+        raise ValueError("basis has more than one radial family. Give one: its terms share a metric.")
+    return tuple(families)

@@ -1,0 +1,51 @@
+"""Terms of several families as the numbers of one formula."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from saltus._typing import Floats, Ints
+from saltus.families.family import TermNumbers
+from saltus.families.words import Numbers
+
+
+@dataclass(frozen=True)
+class MixtureNumbers:
+    """The terms of each family, with their numbers among all k."""
+
+    parts: tuple[tuple[Ints, TermNumbers], ...]
+    k: int
+
+    @property
+    def sum_html(self) -> str:
+        """How the sum of the terms is written, after the linear term."""
+        return "".join(numbers.sum_html for _, numbers in self.parts)
+
+    def columns(self, X: Floats) -> Floats:
+        """Evaluate the terms at X (N, d): (N, k)."""
+        columns = np.empty((len(X), self.k))
+        for which, numbers in self.parts:
+            columns[:, which] = numbers.columns(X)
+        return columns
+
+    def rounded(self, digits: int) -> "MixtureNumbers":
+        """Keep so many significant digits of every number."""
+        return replace(self, parts=tuple((which, numbers.rounded(digits)) for which, numbers in self.parts))
+
+    def html(self) -> str:
+        """Write what a term is, and what its symbols mean."""
+        return "\n".join(numbers.html() for _, numbers in self.parts)
+
+    def cells_of_inputs(self) -> tuple[str, str, list[str | float]] | None:
+        """Say what there is to add to a table of inputs: what the first family with something says."""
+        return next((cells for _, numbers in self.parts if (cells := numbers.cells_of_inputs()) is not None), None)
+
+    def tables(
+        self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str
+    ) -> list[Numbers]:
+        """List the terms with their coefficients (c, k), family by family."""
+        found = []
+        for which, numbers in self.parts:
+            found += numbers.tables(input_names, output_names, coefficients[:, which], number)
+        return found

@@ -1,0 +1,1 @@
+"""Products: terms that multiply functions of a few inputs, one of each."""

@@ -1,0 +1,233 @@
+"""Products: what a user chooses, and what becomes of it on given data."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from saltus._typing import Bools, Floats, Ints
+from saltus.families.inputs import InputData, InputScale, Law
+from saltus.families.line_profiles import (
+    BUMP,
+    HAT,
+    IDENTITY,
+    LINE_PROFILES,
+    N_PARAMETERS,
+    NAMES,
+    SIDED,
+    WAVE,
+)
+from saltus.families.options import EXTRAPOLATE, PRODUCT_PROFILES
+from saltus.families.product.inspection import ProductInspection
+from saltus.families.product.kernels import A_FACTOR, DECODED_A_FACTOR, FIRST, PARAMETERS_A_FACTOR, SIZE
+from saltus.families.product.search import ProductSearch
+from saltus.families.registry import PRODUCT
+from saltus.families.terms import TermSet
+
+# A product is refused where the sum of its squares over the rows is below this: a box with fewer rows than so many, or
+# a hinge so near the edge that it hardly rises, has so many places to be that it finds noise to explain.
+FEWEST_ROWS = 3.0
+
+
+@dataclass(frozen=True)
+class Product:
+    """Products of functions of up to `max_inputs` inputs, one factor each.
+
+    Parameters
+    ----------
+    profiles : str or tuple of str
+        What factors may be, mixed within one term: "identity" (x), "hinge" (max(x - t, 0) or max(t - x, 0)), "step" (1
+        beyond a threshold on either side of it, otherwise 0), "bump" (a Gaussian), "hat" (a Mexican hat) or "wave" (a
+        cosine).
+    max_inputs : int, default=3
+        The largest number of factors of a term.
+    extrapolate : {"hold", "free"}, default="hold"
+        What a term does beyond the range of the rows it was fitted to: stay as it is at the edge, or go on.
+
+    Examples
+    --------
+    >>> from saltus import Product
+    >>> Product("hinge", max_inputs=2)
+    Product(profiles=('hinge',), max_inputs=2, extrapolate='hold')
+    """
+
+    profiles: str | tuple[str, ...]
+    max_inputs: int = 3
+    extrapolate: str = "hold"
+
+    def __post_init__(self) -> None:
+        given = (self.profiles,) if isinstance(self.profiles, str) else tuple(self.profiles)
+        unknown = [name for name in given if name not in PRODUCT_PROFILES]
+        if unknown or not given or len(set(given)) < len(given):
+            raise ValueError(
+                f"The profiles of a product are some of {', '.join(PRODUCT_PROFILES)}, each once. "
+                f"Got {self.profiles!r}."
+            )
+        object.__setattr__(self, "profiles", given)
+        if (
+            isinstance(self.max_inputs, bool)
+            or not isinstance(self.max_inputs, int | np.integer)
+            or self.max_inputs < 1
+        ):
+            raise ValueError(f"max_inputs must be a whole number of inputs, 1 or more. Got {self.max_inputs!r}.")
+        if self.extrapolate not in EXTRAPOLATE:
+            raise ValueError(f"extrapolate must be one of {', '.join(EXTRAPOLATE)}. Got {self.extrapolate!r}.")
+
+    is_radial = False
+
+    def variants(self, *, several: bool) -> tuple["Product", ...]:
+        """List what chains may be made of: nothing is left open."""
+        return (self,)
+
+    def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedProduct":
+        """Look at rows U (N, v) in the unit cube."""
+        return FittedProduct(self, InputScale.of(U, weight))
+
+
+@dataclass(frozen=True)
+class FittedProduct:
+    """Products on given data."""
+
+    product: Product
+    scale: InputScale
+
+    geometry = PRODUCT
+    starting_shared = np.zeros(0)
+    n_switches = 0
+    coefficient_scale = 1.0
+
+    @property
+    def most_inputs(self) -> int:
+        """The largest number of factors: there are no more than inputs."""
+        return min(int(self.product.max_inputs), self.scale.n_inputs)
+
+    @property
+    def law(self) -> Law:
+        """How terms are drawn."""
+        return Law(self.most_inputs, tuple(NAMES.index(name) for name in self.product.profiles))
+
+    @property
+    def n_choices(self) -> int:
+        """The number of discrete choices of a term."""
+        return FIRST + A_FACTOR * self.most_inputs
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of parameters of a term."""
+        return PARAMETERS_A_FACTOR * self.most_inputs
+
+    @property
+    def n_decoded(self) -> int:
+        """The numbers of a decoded term."""
+        return 1 + DECODED_A_FACTOR * self.most_inputs
+
+    @property
+    def parameter_counts(self) -> tuple[int, int]:
+        """What a term counts for: at least, and at most."""
+        each = [LINE_PROFILES[name].n_parameters for name in self.product.profiles]
+        return min(each), max(each) * self.most_inputs
+
+    @property
+    def search(self) -> ProductSearch:
+        """What descents ask."""
+        return ProductSearch(self)
+
+    @property
+    def inspection(self) -> ProductInspection:
+        """What summaries, reports and pictures ask."""
+        return ProductInspection(self)
+
+    def smallest_squared_norm(self, *, ridge: bool) -> float:
+        """Choose the smallest squared norm of a column that is let in."""
+        return FEWEST_ROWS
+
+    def data(self, rows: Floats, laws: "list[Law | None]") -> InputData:
+        """Prepare rows in tiles for kernels."""
+        return self.scale.data(rows, laws)
+
+    def accepts(self, terms: TermSet) -> bool:
+        """Say whether terms could be its own, as far as choices go."""
+        size = terms.choices[:, SIZE]
+        if not ((size >= 1) & (size <= self.most_inputs)).all():
+            return False
+        at = terms.choices[:, FIRST:].reshape(len(terms), -1, A_FACTOR)
+        inputs, profile, side = at[np.arange(at.shape[1]) < size[:, None]].T
+        return bool(
+            ((inputs >= 0) & (inputs < self.scale.n_inputs)).all()
+            and np.isin(profile, self.law.profiles).all()
+            and np.isin(side, (0, 1)).all()
+        )
+
+    def draw(self, rng: np.random.Generator, n: int) -> TermSet:
+        """Draw n terms from nu."""
+        choices = np.zeros((n, self.n_choices), dtype=np.int64)
+        parameters = np.zeros((n, self.n_parameters))
+        codes = np.array(self.law.profiles)
+        for row, own in zip(choices, parameters, strict=True):
+            g = int(rng.integers(1, self.most_inputs, endpoint=True))
+            row[SIZE] = g
+            profiles = rng.choice(codes, g)
+            sides = np.where(SIDED[profiles], rng.integers(0, 2, g), 0)
+            inputs = rng.choice(self.scale.n_inputs, g, replace=False)
+            row[FIRST : FIRST + A_FACTOR * g] = np.stack([inputs, profiles, sides], axis=1).ravel()
+            own[: PARAMETERS_A_FACTOR * g] = rng.random(PARAMETERS_A_FACTOR * g)
+        return TermSet(np.zeros(n, dtype=np.int64), choices, parameters, np.zeros(0))
+
+    def factors(self, terms: TermSet) -> "Factors":
+        """Take all factors of terms apart."""
+        size = terms.choices[:, SIZE]
+        at = terms.choices[:, FIRST:].reshape(len(terms), -1, A_FACTOR)
+        number, slot = np.nonzero(np.arange(at.shape[1]) < size[:, None])
+        inputs, profile, side = at[number, slot].T
+        own = terms.parameters[:, : PARAMETERS_A_FACTOR * at.shape[1]].reshape(len(terms), -1, PARAMETERS_A_FACTOR)
+        u, v = own[number, slot].T
+        b = np.where(side == 0, 1.0, -1.0)
+        narrow, wide = self.scale.log_width[inputs].T
+        has_width = (profile == BUMP) | (profile == HAT)
+        b[has_width] = np.exp(-(narrow + v * (wide - narrow)))[has_width]
+        slow, fast = self.scale.log_frequency[inputs].T
+        b[profile == WAVE] = np.exp(slow + v * (fast - slow))[profile == WAVE]
+        position = self.scale.position(inputs, u)
+        c = np.where(profile == WAVE, -u, -b * position)
+        b[profile == IDENTITY], c[profile == IDENTITY] = 1.0, 0.0
+        return Factors(number, slot, inputs, profile, side, b, c)
+
+    def columns(self, U: Floats, terms: TermSet) -> Floats:
+        """Evaluate the terms at rows U (N, v) of the unit cube: (N, k). O(N k g)."""
+        return self.columns_at(self.scale.standardize(U, hold=self.product.extrapolate == "hold"), terms)
+
+    def columns_at(self, X: Floats, terms: TermSet) -> Floats:
+        """Do the same for rows that are standardised already."""
+        columns = np.ones((len(X), len(terms)), order="F")
+        factors = self.factors(terms)
+        each = zip(factors.term, factors.inputs, factors.profile, factors.b, factors.c, strict=True)
+        for j, i, profile, b, c in each:
+            columns[:, j] *= LINE_PROFILES[NAMES[profile]].value(b * X[:, i] + c)
+        return columns
+
+    def decode(self, terms: TermSet) -> Floats:
+        """Make terms (k, n) as kernels evaluate them."""
+        decoded = np.zeros((len(terms), self.n_decoded))
+        decoded[:, 0] = terms.choices[:, SIZE]
+        factors = self.factors(terms)
+        at = 1 + DECODED_A_FACTOR * factors.slot
+        for i, values in enumerate((factors.inputs, factors.profile, factors.b, factors.c)):
+            decoded[factors.term, at + i] = values
+        return decoded
+
+
+@dataclass(frozen=True)
+class Factors:
+    """All factors of some terms, one after the other: phi(b x + c) of an input."""
+
+    term: Ints
+    slot: Ints  # which of the factors of its term
+    inputs: Ints
+    profile: Ints
+    side: Ints
+    b: Floats
+    c: Floats
+
+    @property
+    def n_parameters(self) -> Ints:
+        """Parameters in use."""
+        return N_PARAMETERS[self.profile]

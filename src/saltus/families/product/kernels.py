@@ -1,0 +1,295 @@
+"""Products, compiled: how they are drawn, moved, evaluated and differentiated.
+
+A term has g factors. Its choices are g, then for each factor its input, its profile and which way that faces. Its
+parameters are two for each factor, a position and a width, of which a factor uses as many as its profile has.
+Decoded, a term is g, then for each factor the input, the profile, and b and c of z = b x + c.
+"""
+
+import numpy as np
+
+from saltus._jit import glue, kernel
+from saltus._typing import Floats, Ints
+from saltus._vectors import clear, copy_column, dot
+from saltus.families.inputs import (
+    InputData,
+    draw_other_input,
+    draw_profile,
+    draw_side,
+    draw_size,
+    find_position,
+)
+from saltus.families.line_profiles import (
+    BUMP,
+    HAT,
+    IDENTITY,
+    N_PARAMETERS,
+    SIDED,
+    SMOOTH,
+    WAVE,
+    weigh_profile,
+    weigh_slope,
+)
+from saltus.families.terms import Edits, Terms, draw_walk_scale, keep_term, pick
+
+# Where things are among the choices and the parameters of a term, and in a decoded one.
+SIZE, FIRST, A_FACTOR = 0, 1, 3
+INPUT, PROFILE, SIDE = range(A_FACTOR)
+POSITION, WIDTH, PARAMETERS_A_FACTOR = 0, 1, 2
+DECODED_A_FACTOR = 4
+
+# Ways to change one product, each as probable as another; a walk twice.
+WALK, WALK_TOO, REDRAW, EXCHANGE, GROW, SHRINK, TURN = range(7)
+N_WAYS = 7
+
+
+@glue
+def draw_factor(
+    rng: np.random.Generator, data: InputData, family: int, edits: Edits, which: int, factor: int, at: int
+) -> None:
+    """Draw the profile and the parameters of a factor on input `at` of the first incoming term from nu."""
+    choices, parameters = edits.choices[which, 0], edits.incoming[which, 0]
+    first, own = FIRST + A_FACTOR * factor, PARAMETERS_A_FACTOR * factor
+    profile = draw_profile(rng, data, family)
+    choices[first + INPUT] = at
+    choices[first + PROFILE] = profile
+    choices[first + SIDE] = draw_side(rng, profile)
+    parameters[own + POSITION] = rng.random()
+    parameters[own + WIDTH] = rng.random()
+
+
+@kernel
+def draw_product(rng: np.random.Generator, data: InputData, family: int, edits: Edits, which: int) -> None:
+    """Draw the first incoming term of an edit from nu."""
+    if data is None:
+        return
+    choices, parameters = edits.choices[which, 0], edits.incoming[which, 0]
+    for i in range(choices.size):
+        choices[i] = 0
+    clear(parameters)
+    g = draw_size(rng, data, family)
+    choices[SIZE] = g
+    for factor in range(g):
+        at = draw_other_input(rng, choices[FIRST:], A_FACTOR, factor, data.n_knots.size)
+        draw_factor(rng, data, family, edits, which, factor, at)
+
+
+@glue
+def walk_factors(rng: np.random.Generator, walk_scale: float, choices: Ints, parameters: Floats) -> bool:
+    """Walk along the parameters in use of one factor or all; False where that leaves [0, 1]. Phases wrap."""
+    scale = draw_walk_scale(rng, walk_scale)
+    g = choices[SIZE]
+    one = pick(rng, 2 * g)  # beyond g: all
+    moved, inside = False, True
+    for factor in range(g):
+        profile = choices[FIRST + A_FACTOR * factor + PROFILE]
+        if one >= g or one == factor:
+            for i in range(N_PARAMETERS[profile]):
+                value = parameters[PARAMETERS_A_FACTOR * factor + i] + scale * rng.standard_normal()
+                if profile == WAVE and i == POSITION:
+                    value -= np.floor(value)
+                parameters[PARAMETERS_A_FACTOR * factor + i] = value
+                inside = inside and 0.0 <= value <= 1.0
+                moved = True
+    return moved and inside
+
+
+@glue
+def shrink_product(choices: Ints, parameters: Floats, factor: int) -> None:
+    """Take a factor out; the last takes its place."""
+    last = choices[SIZE] - 1
+    for i in range(A_FACTOR):
+        choices[FIRST + A_FACTOR * factor + i] = choices[FIRST + A_FACTOR * last + i]
+        choices[FIRST + A_FACTOR * last + i] = 0
+    for i in range(PARAMETERS_A_FACTOR):
+        parameters[PARAMETERS_A_FACTOR * factor + i] = parameters[PARAMETERS_A_FACTOR * last + i]
+        parameters[PARAMETERS_A_FACTOR * last + i] = 0.0
+    choices[SIZE] = last
+
+
+@kernel
+def change_product(
+    rng: np.random.Generator,
+    data: InputData,
+    terms: Terms,
+    moved: int,
+    walk_scale: float,
+    edits: Edits,
+    which: int,
+) -> tuple[bool, float]:
+    """Change one product a little: fill the first incoming term of an edit, return (feasible, log_green)."""
+    if data is None:
+        return False, 0.0
+    keep_term(terms, moved, edits, which, 0)
+    choices, parameters, family = edits.choices[which, 0], edits.incoming[which, 0], terms.family[moved]
+    g, n_inputs = choices[SIZE], data.n_knots.size
+    way = pick(rng, N_WAYS)
+    if way <= WALK_TOO:
+        return walk_factors(rng, walk_scale, choices, parameters), 0.0
+    factor = pick(rng, g)
+    at = choices[FIRST + A_FACTOR * factor + INPUT]
+    if way == TURN:
+        side = FIRST + A_FACTOR * factor + SIDE
+        choices[side] = 1 - choices[side]
+        return SIDED[choices[FIRST + A_FACTOR * factor + PROFILE]], 0.0
+    if way == REDRAW:
+        draw_factor(rng, data, family, edits, which, factor, at)
+        return True, 0.0
+    if way == SHRINK:
+        if g == 1:
+            return False, 0.0
+        shrink_product(choices, parameters, factor)
+        return True, data.log_pi[family, g - 2] - data.log_pi[family, g - 1]
+    if g == n_inputs or (way == GROW and g == data.most_inputs[family]):
+        return False, 0.0
+    other = draw_other_input(rng, choices[FIRST:], A_FACTOR, g, n_inputs)
+    if way == EXCHANGE:
+        draw_factor(rng, data, family, edits, which, factor, other)
+        return True, 0.0
+    draw_factor(rng, data, family, edits, which, g, other)
+    choices[SIZE] = g + 1
+    # The number of sets of inputs, and the ways to pick the factor and the input, cancel.
+    return True, data.log_pi[family, g] - data.log_pi[family, g - 1]
+
+
+def count_product(data: InputData, choices: Ints) -> int:
+    """Count the parameters in use of one term."""
+    if data is None:
+        return 0
+    n_parameters = 0
+    for factor in range(choices[SIZE]):
+        n_parameters += N_PARAMETERS[choices[FIRST + A_FACTOR * factor + PROFILE]]
+    return n_parameters
+
+
+count_product_kernel = kernel(count_product)
+
+
+@kernel
+def decode_product(data: InputData, choices: Ints, parameters: Floats, decoded: Floats) -> None:
+    """Turn choices and parameters into b and c of each factor."""
+    if data is None:
+        return
+    g = choices[SIZE]
+    decoded[0] = g
+    for factor in range(g):
+        first, to = FIRST + A_FACTOR * factor, 1 + DECODED_A_FACTOR * factor
+        at, profile, side = choices[first + INPUT], choices[first + PROFILE], choices[first + SIDE]
+        u, v = parameters[PARAMETERS_A_FACTOR * factor], parameters[PARAMETERS_A_FACTOR * factor + WIDTH]
+        decoded[to] = at
+        decoded[to + 1] = profile
+        b = 1.0 if side == 0 else -1.0
+        if profile == IDENTITY:
+            decoded[to + 2] = 1.0
+            decoded[to + 3] = 0.0
+        elif profile == WAVE:
+            low, high = data.log_frequency[at, 0], data.log_frequency[at, 1]
+            decoded[to + 2] = np.exp(low + v * (high - low))
+            decoded[to + 3] = -u
+        else:
+            if profile in (BUMP, HAT):
+                narrow, wide = data.log_width[at, 0], data.log_width[at, 1]
+                b = np.exp(-(narrow + v * (wide - narrow)))
+            decoded[to + 2] = b
+            decoded[to + 3] = -b * find_position(data, at, u)
+
+
+@kernel
+def evaluate_product(data: InputData, t: int, decoded: Floats, root_weight: Floats, column: Floats) -> None:
+    """Set column[n] to the root of the weight times the product of the factors. O(L g)."""
+    if data is None:
+        return
+    copy_column(root_weight, column)
+    for factor in range(int(decoded[0])):
+        at = 1 + DECODED_A_FACTOR * factor
+        x = data.rows[t, int(decoded[at])]
+        weigh_profile(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], column, column)
+
+
+@kernel
+def unpack_product(data: InputData, x: Floats, first: int, decoded: Floats) -> None:
+    """Set b and c of the factors of a decoded term from a point of a descent: see `ProductSearch.free`. O(g)."""
+    if data is None:
+        return
+    at_x = first
+    for factor in range(int(decoded[0])):
+        at = 1 + DECODED_A_FACTOR * factor
+        profile = int(decoded[at + 1])
+        if SMOOTH[profile] and N_PARAMETERS[profile] > 0:
+            if profile == WAVE:
+                decoded[at + 2] = np.exp(x[at_x + 1])
+                decoded[at + 3] = -x[at_x]
+            else:
+                if N_PARAMETERS[profile] == 2:
+                    decoded[at + 2] = np.exp(-x[at_x + 1])
+                decoded[at + 3] = -decoded[at + 2] * x[at_x]
+            at_x += N_PARAMETERS[profile]
+
+
+@kernel
+def set_slope(data: InputData, t: int, decoded: Floats, factor: int, root_weight: Floats, slope: Floats) -> None:
+    """Set slope[n] to the derivative of a column by z of one factor. O(L g)."""
+    copy_column(root_weight, slope)
+    for other in range(int(decoded[0])):
+        at = 1 + DECODED_A_FACTOR * other
+        x = data.rows[t, int(decoded[at])]
+        if other == factor:
+            weigh_slope(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], slope, slope)
+        else:
+            weigh_profile(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], slope, slope)
+
+
+@kernel
+def add_stretched(multiple: float, slope: Floats, x: Floats, b: float, c: float, column: Floats) -> None:
+    """Add a multiple of slope (b x + c). O(L)."""
+    for n in range(column.size):
+        column[n] += multiple * slope[n] * (b * x[n] + c)
+
+
+@kernel
+def add_product_derivatives(
+    data: InputData, t: int, decoded: Floats, root_weight: Floats, scratch: Floats, columns: Floats, first: int
+) -> None:
+    """Add the derivatives of a column by the coordinates of a descent to columns[first], columns[first + 1] and so on.
+
+    With z = b (x - p): by the position p of a factor -b d phi/dz, by the logarithm of its width -z d phi/dz. Of a wave
+    z = b x - p: by p minus d phi/dz, by the logarithm of b (z + p) d phi/dz. O(L g) for each factor.
+    """
+    if data is None:
+        return
+    to, slope = first, scratch[0]
+    for factor in range(int(decoded[0])):
+        at = 1 + DECODED_A_FACTOR * factor
+        profile, b, c = int(decoded[at + 1]), decoded[at + 2], decoded[at + 3]
+        if SMOOTH[profile] and N_PARAMETERS[profile] > 0:
+            set_slope(data, t, decoded, factor, root_weight, slope)
+            by_position = -1.0 if profile == WAVE else -b
+            for n in range(slope.size):
+                columns[to, n] += by_position * slope[n]
+            if profile == WAVE:
+                add_stretched(1.0, slope, data.rows[t, int(decoded[at])], b, 0.0, columns[to + 1])
+            elif N_PARAMETERS[profile] == 2:
+                add_stretched(-1.0, slope, data.rows[t, int(decoded[at])], b, c, columns[to + 1])
+            to += N_PARAMETERS[profile]
+
+
+@kernel
+def pull_back_product(
+    data: InputData,
+    t: int,
+    decoded: Floats,
+    root_weight: Floats,
+    by_column: Floats,
+    scratch: Floats,
+    gradient: Floats,
+    first: int,
+    n_free: int,
+) -> None:
+    """Add what a tile says about the coordinates of one term, given d log pi by its column. O(L g) for each factor."""
+    if data is None:
+        return
+    columns = scratch[2:]
+    for i in range(n_free):
+        clear(columns[i])
+    add_product_derivatives(data, t, decoded, root_weight, scratch, columns, 0)
+    for i in range(n_free):
+        gradient[first + i] += dot(by_column, columns[i], by_column.size)

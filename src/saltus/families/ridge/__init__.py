@@ -1,0 +1,1 @@
+"""Ridges: terms that are a function of a projection on a few inputs."""

@@ -1,0 +1,211 @@
+"""Ridges: what a user chooses, and what becomes of it on given data."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from saltus._typing import Bools, Floats
+from saltus.families.inputs import InputData, InputScale, Law
+from saltus.families.line_profiles import LINE_PROFILES, N_PARAMETERS, NAMES
+from saltus.families.options import EXTRAPOLATE, RIDGE_PROFILES
+from saltus.families.registry import RIDGE
+from saltus.families.ridge.inspection import RidgeInspection
+from saltus.families.ridge.kernels import (
+    AT_INPUTS,
+    AT_LENGTH,
+    AT_OFFSET,
+    AT_REACH,
+    AT_SLOPE,
+    DIRECTION,
+    FIRST,
+    LOG_GENTLEST,
+    LOG_STEEPEST,
+    OFFSET,
+    PROFILE,
+    SIZE,
+    SLOPE,
+    direction_at,
+)
+from saltus.families.ridge.search import RidgeSearch
+from saltus.families.terms import TermSet
+
+# A ridge is refused where the sum of its squares over the rows is below this.
+FEWEST_ROWS = 3.0
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Functions of a projection a'x - t on up to `max_inputs` inputs: projection pursuit, or one hidden layer.
+
+    Parameters
+    ----------
+    profiles : str or tuple of str
+        What is done with the projection: "hinge" (max(z, 0)), "sigmoid" (tanh z) or "bump" (exp(-z^2/2)).
+    max_inputs : int, default=4
+        The largest number of inputs of a projection.
+    extrapolate : {"hold", "free"}, default="hold"
+        What a term does beyond the range of the rows it was fitted to: stay as it is at the edge, or go on.
+
+    Examples
+    --------
+    >>> from saltus import Ridge
+    >>> Ridge("sigmoid")
+    Ridge(profiles=('sigmoid',), max_inputs=4, extrapolate='hold')
+    """
+
+    profiles: str | tuple[str, ...]
+    max_inputs: int = 4
+    extrapolate: str = "hold"
+
+    def __post_init__(self) -> None:
+        given = (self.profiles,) if isinstance(self.profiles, str) else tuple(self.profiles)
+        unknown = [name for name in given if name not in RIDGE_PROFILES]
+        if unknown or not given or len(set(given)) < len(given):
+            raise ValueError(
+                f"The profiles of a ridge are some of {', '.join(RIDGE_PROFILES)}, each once. Got {self.profiles!r}."
+            )
+        object.__setattr__(self, "profiles", given)
+        if (
+            isinstance(self.max_inputs, bool)
+            or not isinstance(self.max_inputs, int | np.integer)
+            or self.max_inputs < 1
+        ):
+            raise ValueError(f"max_inputs must be a whole number of inputs, 1 or more. Got {self.max_inputs!r}.")
+        if self.extrapolate not in EXTRAPOLATE:
+            raise ValueError(f"extrapolate must be one of {', '.join(EXTRAPOLATE)}. Got {self.extrapolate!r}.")
+
+    is_radial = False
+
+    def variants(self, *, several: bool) -> tuple["Ridge", ...]:
+        """List what chains may be made of: nothing is left open."""
+        return (self,)
+
+    def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedRidge":
+        """Look at rows U (N, v) in the unit cube."""
+        return FittedRidge(self, InputScale.of(U, weight))
+
+
+@dataclass(frozen=True)
+class FittedRidge:
+    """Ridges on given data."""
+
+    ridge: Ridge
+    scale: InputScale
+
+    geometry = RIDGE
+    starting_shared = np.zeros(0)
+    n_switches = 0
+    coefficient_scale = 1.0
+
+    @property
+    def most_inputs(self) -> int:
+        """The largest number of inputs of a term."""
+        return min(int(self.ridge.max_inputs), self.scale.n_inputs)
+
+    @property
+    def law(self) -> Law:
+        """How terms are drawn."""
+        return Law(self.most_inputs, tuple(NAMES.index(name) for name in self.ridge.profiles))
+
+    @property
+    def n_choices(self) -> int:
+        """The number of discrete choices of a term."""
+        return FIRST + self.most_inputs
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of parameters of a term."""
+        return DIRECTION + self.most_inputs
+
+    @property
+    def n_decoded(self) -> int:
+        """The numbers of a decoded term."""
+        return AT_INPUTS + 2 * self.most_inputs
+
+    @property
+    def parameter_counts(self) -> tuple[int, int]:
+        """What a term counts for: at least, and at most."""
+        each = [LINE_PROFILES[name].n_parameters for name in self.ridge.profiles]
+        return min(each), max(each) + self.most_inputs - 1
+
+    @property
+    def search(self) -> RidgeSearch:
+        """What descents ask."""
+        return RidgeSearch(self)
+
+    @property
+    def inspection(self) -> RidgeInspection:
+        """What summaries, reports and pictures ask."""
+        return RidgeInspection(self)
+
+    def smallest_squared_norm(self, *, ridge: bool) -> float:
+        """Choose the smallest squared norm of a column that is let in."""
+        return FEWEST_ROWS
+
+    def data(self, rows: Floats, laws: "list[Law | None]") -> InputData:
+        """Prepare rows in tiles for kernels."""
+        return self.scale.data(rows, laws)
+
+    def accepts(self, terms: TermSet) -> bool:
+        """Say whether terms could be its own, as far as choices go."""
+        size = terms.choices[:, SIZE]
+        inputs = terms.choices[:, FIRST:]
+        return bool(
+            ((size >= 1) & (size <= self.most_inputs)).all()
+            and np.isin(terms.choices[:, PROFILE], self.law.profiles).all()
+            and ((inputs >= 0) & (inputs < self.scale.n_inputs)).all()
+        )
+
+    def draw(self, rng: np.random.Generator, n: int) -> TermSet:
+        """Draw n terms from nu."""
+        choices = np.zeros((n, self.n_choices), dtype=np.int64)
+        parameters = np.zeros((n, self.n_parameters))
+        codes = np.array(self.law.profiles)
+        for row, own in zip(choices, parameters, strict=True):
+            g = int(rng.integers(1, self.most_inputs, endpoint=True))
+            row[SIZE], row[PROFILE] = g, rng.choice(codes)
+            row[FIRST : FIRST + g] = rng.choice(self.scale.n_inputs, g, replace=False)
+            own[: DIRECTION + g] = rng.random(DIRECTION + g)
+        return TermSet(np.zeros(n, dtype=np.int64), choices, parameters, np.zeros(0))
+
+    def decode(self, terms: TermSet) -> Floats:
+        """Make terms (k, n) as kernels evaluate them."""
+        size, profile = terms.choices[:, SIZE], terms.choices[:, PROFILE]
+        slot = np.arange(self.most_inputs)
+        in_use = slot < size[:, None]
+        inputs = np.where(in_use, terms.choices[:, FIRST : FIRST + self.most_inputs], 0)
+        v = np.where(in_use, direction_at(terms.parameters[:, DIRECTION : DIRECTION + self.most_inputs]), 0.0)
+        length = np.sqrt(np.maximum((v**2).sum(axis=1), 1e-300))
+        a = v / length[:, None]
+        decoded = np.zeros((len(terms), self.n_decoded))
+        decoded[:, 0], decoded[:, 1] = size, profile
+        steep = np.exp(LOG_GENTLEST + terms.parameters[:, SLOPE] * (LOG_STEEPEST - LOG_GENTLEST))
+        decoded[:, AT_SLOPE] = np.where(N_PARAMETERS[profile] == 2, steep, 1.0)
+        decoded[:, AT_OFFSET] = 2.0 * terms.parameters[:, OFFSET] - 1.0
+        decoded[:, AT_REACH] = np.sqrt(((a * self.scale.reach[inputs]) ** 2).sum(axis=1))
+        decoded[:, AT_LENGTH] = length
+        decoded[:, AT_INPUTS + 2 * slot] = inputs
+        decoded[:, AT_INPUTS + 2 * slot + 1] = a
+        return decoded
+
+    def projections(self, terms: TermSet) -> tuple[Floats, Floats]:
+        """Find w (v, k) and c (k,) of z = w'x + c, x in standard deviations."""
+        decoded = self.decode(terms)
+        slope = decoded[:, AT_SLOPE]
+        w = np.zeros((self.scale.n_inputs, len(terms)))
+        for slot in range(self.most_inputs):
+            inputs = decoded[:, AT_INPUTS + 2 * slot].astype(np.int64)
+            np.add.at(w, (inputs, np.arange(len(terms))), slope * decoded[:, AT_INPUTS + 2 * slot + 1])
+        return w, -slope * decoded[:, AT_OFFSET] * decoded[:, AT_REACH]
+
+    def columns(self, U: Floats, terms: TermSet) -> Floats:
+        """Evaluate the terms at rows U (N, v) of the unit cube: (N, k). O(N k v)."""
+        return self.columns_at(self.scale.standardize(U, hold=self.ridge.extrapolate == "hold"), terms)
+
+    def columns_at(self, X: Floats, terms: TermSet) -> Floats:
+        """Do the same for rows that are standardised already."""
+        w, c = self.projections(terms)
+        Z = X @ w + c
+        for j, profile in enumerate(terms.choices[:, PROFILE]):
+            Z[:, j] = LINE_PROFILES[NAMES[profile]].value(Z[:, j])
+        return Z
