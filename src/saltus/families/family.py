@@ -96,7 +96,7 @@ class FamilyInspection(Protocol):
 
 
 class FittedFamily(Protocol):
-    """A family on given data. A value, which a model keeps and a file holds."""
+    """A family on given data, with all methods that the mixture asks. A value, which a model keeps and a file holds."""
 
     @property
     def geometry(self) -> int:
