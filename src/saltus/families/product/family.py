@@ -149,7 +149,7 @@ class FittedProduct:
         size = terms.choices[:, SIZE]
         if not ((size >= 1) & (size <= self.most_inputs)).all():
             return False
-        at = terms.choices[:, FIRST:].reshape(len(terms), -1, A_FACTOR)
+        at = terms.choices[:, FIRST:].reshape(len(terms), self.most_inputs, A_FACTOR)
         inputs, profile, side = at[np.arange(at.shape[1]) < size[:, None]].T
         return bool(
             ((inputs >= 0) & (inputs < self.scale.n_inputs)).all()
@@ -175,10 +175,10 @@ class FittedProduct:
     def factors(self, terms: TermSet) -> "Factors":
         """Take all factors of terms apart."""
         size = terms.choices[:, SIZE]
-        at = terms.choices[:, FIRST:].reshape(len(terms), -1, A_FACTOR)
+        at = terms.choices[:, FIRST:].reshape(len(terms), self.most_inputs, A_FACTOR)
         number, slot = np.nonzero(np.arange(at.shape[1]) < size[:, None])
         inputs, profile, side = at[number, slot].T
-        own = terms.parameters[:, : PARAMETERS_A_FACTOR * at.shape[1]].reshape(len(terms), -1, PARAMETERS_A_FACTOR)
+        own = terms.parameters.reshape(len(terms), self.most_inputs, PARAMETERS_A_FACTOR)
         u, v = own[number, slot].T
         b = np.where(side == 0, 1.0, -1.0)
         narrow, wide = self.scale.log_width[inputs].T
