@@ -42,6 +42,7 @@ class InputData(NamedTuple):
     log_width: Floats  # (v, 2), the narrowest and the widest
     log_frequency: Floats  # (v, 2), the slowest and the fastest
     reach: Floats  # (v,), of offsets
+    ends: Floats  # (v, 2), the range of the rows
     most_inputs: Ints  # (F,)
     shares: Floats  # (F, G), pi_g of g = 1, 2 ... inputs, running sums
     log_pi: Floats  # (F, G), the logarithms of pi_g
@@ -139,6 +140,7 @@ class InputScale:
             np.ascontiguousarray(self.log_width),
             np.ascontiguousarray(self.log_frequency),
             self.reach,
+            np.stack([self.low, self.high], axis=1),
             most_inputs=most,
             shares=np.cumsum(pi, axis=1),
             log_pi=np.log(np.where(pi > 0, pi, 1.0)),

@@ -154,6 +154,18 @@ def keep_term(terms: Terms, j: int, edits: Edits, which: int, a: int) -> None:
 
 
 @glue
+def copy_edit(source: Edits, number: int, to: Edits, which: int) -> None:
+    """Copy an edit that brings in one term. O(p)."""
+    to.n_out[which] = source.n_out[number]
+    to.n_in[which] = source.n_in[number]
+    to.family[which, 0] = source.family[number, 0]
+    for i in range(source.choices.shape[2]):
+        to.choices[which, 0, i] = source.choices[number, 0, i]
+    for i in range(source.incoming.shape[2]):
+        to.incoming[which, 0, i] = source.incoming[number, 0, i]
+
+
+@glue
 def copy_terms(source: Terms, to: Terms) -> None:
     """Copy terms and shared parameters. O(k p)."""
     k = source.k[0]

@@ -3,7 +3,9 @@
 from saltus.engine.drivers.annealing import Annealing
 from saltus.engine.drivers.chain import RoundTask
 from saltus.engine.drivers.monitor import Monitor
+from saltus.engine.kernels.state import State
 from saltus.engine.results.chains import BestState
+from saltus.engine.search.growth import grow, refine
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.pruning import GoOn, prune
 from saltus.engine.search.starts import (
@@ -17,8 +19,8 @@ from saltus.families.terms import TermSet, terms_as_value
 ROUNDING_ERROR = 1e-6
 
 
-def find_start(task: RoundTask, landscape: Landscape | None, go_on: GoOn) -> TermSet:
-    """Find the terms that a chain starts with. Mutates its generator."""
+def find_start(task: RoundTask, state: State, landscape: Landscape | None, go_on: GoOn) -> TermSet:
+    """Find the terms that a chain starts with. Mutates its generator and its state."""
     design, settings, rng = task.design, task.settings, task.chain.rng
     if settings.start is not None:
         return design.mixture.encode(settings.start)
@@ -28,6 +30,8 @@ def find_start(task: RoundTask, landscape: Landscape | None, go_on: GoOn) -> Ter
     def descend(landscape: Landscape, terms: TermSet) -> Candidate:
         return prune(landscape, landscape.candidate(terms), go_on)
 
+    if design.mixture.starts_by_selection:
+        return refine(landscape, grow(rng, design, state, landscape, go_on), go_on).terms
     starts = [starting_terms(rng, design, many=True) for _ in range(count_starts(design))]
     return descend_from_starts(rng, design, landscape, starts, descend, go_on).terms
 
@@ -46,7 +50,8 @@ def polish(annealing: Annealing, landscape: Landscape, monitor: Monitor) -> list
         if not monitor.stop_signal.go_on():
             break
         start = landscape.candidate(terms)
-        found = prune(landscape, start, go_on)
+        is_large = annealing.task.design.mixture.starts_by_selection
+        found = refine(landscape, terms, go_on) if is_large else prune(landscape, start, go_on)
         if not monitor.stop_signal.go_on() and found.log_posterior <= start.log_posterior:
             break  # not worth a factor
         optima.append(annealing.enter(found))

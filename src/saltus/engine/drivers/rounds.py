@@ -93,7 +93,7 @@ def begin_round(task: RoundTask, monitor: Monitor) -> Begun | None:
             # A descent is cold, and until it ends there is nothing but the linear term.
             best = float(state.log_posterior[0]) + design.log_posterior_shift
             cold = Progress(task.number, task.n_before, int(state.terms.k[0]), best, temperature=0.0, acceptance=0.0)
-            terms = find_start(task, landscape, monitor.telling(lambda: cold))
+            terms = find_start(task, state, landscape, monitor.telling(lambda: cold))
             if need_not_begin(task, monitor.stop_signal):
                 return None
             set_independent_terms(design, state, terms)

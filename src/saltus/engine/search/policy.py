@@ -38,6 +38,14 @@ class SearchPolicy:
     # With more rows than this, descents are less thorough and a round has fewer of them.
     many_rows: int = 20_000
 
+    # Forward selection draws so many candidates for each term that comes in, and looks closely at a few of them.
+    candidates: int = 500
+    finalists: int = 12
+    # A descent from there has so many floating-point operations, and a number of evaluations within bounds.
+    flops_of_a_descent: float = 2e9
+    most_evaluations: int = 60
+    fewest_evaluations: int = 5
+
     # Values of log pi this near are as good as the same. So are, with many rows, those that differ by `same_a_row` for
     # each row, as they do where the variance of the residuals differs by twice this share.
     same: float = 1.0
@@ -46,6 +54,10 @@ class SearchPolicy:
     def resolution(self, n_total: float) -> float:
         """Say how near two values of log pi are that are as good as the same, for rows of this total weight."""
         return max(self.same, self.same_a_row * n_total)
+
+    def terms_past_best(self, k: int) -> int:
+        """Say how many terms forward selection brings in after the best network so far, of k terms, before it ends."""
+        return 5 + k // 10
 
     def iterations_of_first_round(self, n_rows: int) -> int:
         """Say how many iterations the first round of a fit without a given length has."""

@@ -18,7 +18,7 @@ from saltus.families.line_profiles import (
 )
 from saltus.families.options import EXTRAPOLATE, PRODUCT_PROFILES
 from saltus.families.product.inspection import ProductInspection
-from saltus.families.product.kernels import A_FACTOR, DECODED_A_FACTOR, FIRST, PARAMETERS_A_FACTOR, SIZE
+from saltus.families.product.kernels import A_FACTOR, DECODED_A_FACTOR, FIRST, PARAMETERS_A_FACTOR, SHORTEST, SIZE
 from saltus.families.product.search import ProductSearch
 from saltus.families.registry import PRODUCT
 from saltus.families.terms import TermSet
@@ -180,13 +180,15 @@ class FittedProduct:
         inputs, profile, side = at[number, slot].T
         own = terms.parameters.reshape(len(terms), self.most_inputs, PARAMETERS_A_FACTOR)
         u, v = own[number, slot].T
-        b = np.where(side == 0, 1.0, -1.0)
+        position = self.scale.position(inputs, u)
+        end = np.where(side == 0, self.scale.high[inputs], self.scale.low[inputs])
+        ahead = np.where(side == 0, np.maximum(end - position, SHORTEST), np.minimum(end - position, -SHORTEST))
+        b = 1.0 / ahead
         narrow, wide = self.scale.log_width[inputs].T
         has_width = (profile == BUMP) | (profile == HAT)
         b[has_width] = np.exp(-(narrow + v * (wide - narrow)))[has_width]
         slow, fast = self.scale.log_frequency[inputs].T
         b[profile == WAVE] = np.exp(slow + v * (fast - slow))[profile == WAVE]
-        position = self.scale.position(inputs, u)
         c = np.where(profile == WAVE, -u, -b * position)
         b[profile == IDENTITY], c[profile == IDENTITY] = 1.0, 0.0
         return Factors(number, slot, inputs, profile, side, b, c)

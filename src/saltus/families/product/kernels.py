@@ -9,7 +9,7 @@ import numpy as np
 
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
-from saltus._vectors import clear, copy_column, dot
+from saltus._vectors import add_multiple, clear, copy_column, dot
 from saltus.families.inputs import (
     InputData,
     draw_other_input,
@@ -36,6 +36,9 @@ SIZE, FIRST, A_FACTOR = 0, 1, 3
 INPUT, PROFILE, SIDE = range(A_FACTOR)
 POSITION, WIDTH, PARAMETERS_A_FACTOR = 0, 1, 2
 DECODED_A_FACTOR = 4
+
+# A hinge or a step is no nearer to the end of the range that it faces, in standard deviations.
+SHORTEST = 1e-6
 
 # Ways to change one product, each as probable as another; a walk twice.
 WALK, WALK_TOO, REDRAW, EXCHANGE, GROW, SHRINK, TURN = range(7)
@@ -164,6 +167,12 @@ def count_product(data: InputData | None, choices: Ints) -> int:
 count_product_kernel = kernel(count_product)
 
 
+@glue
+def slope_from(position: float, end: float, side: int) -> float:
+    """Find the slope of a line that is 0 at a position and 1 at the end of the range that it faces."""
+    return 1.0 / (max(end - position, SHORTEST) if side == 0 else min(end - position, -SHORTEST))
+
+
 @kernel
 def decode_product(data: InputData | None, choices: Ints, parameters: Floats, decoded: Floats) -> None:
     """Turn choices and parameters into b and c of each factor."""
@@ -177,7 +186,6 @@ def decode_product(data: InputData | None, choices: Ints, parameters: Floats, de
         u, v = parameters[PARAMETERS_A_FACTOR * factor], parameters[PARAMETERS_A_FACTOR * factor + WIDTH]
         decoded[to] = at
         decoded[to + 1] = profile
-        b = 1.0 if side == 0 else -1.0
         if profile == IDENTITY:
             decoded[to + 2] = 1.0
             decoded[to + 3] = 0.0
@@ -186,11 +194,13 @@ def decode_product(data: InputData | None, choices: Ints, parameters: Floats, de
             decoded[to + 2] = np.exp(low + v * (high - low))
             decoded[to + 3] = -u
         else:
+            position = find_position(data, at, u)
             if profile in (BUMP, HAT):
                 narrow, wide = data.log_width[at, 0], data.log_width[at, 1]
-                b = np.exp(-(narrow + v * (wide - narrow)))
-            decoded[to + 2] = b
-            decoded[to + 3] = -b * find_position(data, at, u)
+                decoded[to + 2] = np.exp(-(narrow + v * (wide - narrow)))
+            else:
+                decoded[to + 2] = slope_from(position, data.ends[at, 1 - side], side)
+            decoded[to + 3] = -decoded[to + 2] * position
 
 
 @kernel
@@ -221,6 +231,9 @@ def unpack_product(data: InputData | None, x: Floats, first: int, decoded: Float
             else:
                 if N_PARAMETERS[profile] == 2:
                     decoded[at + 2] = np.exp(-x[at_x + 1])
+                else:
+                    side = 0 if decoded[at + 2] > 0.0 else 1
+                    decoded[at + 2] = slope_from(x[at_x], data.ends[int(decoded[at]), 1 - side], side)
                 decoded[at + 3] = -decoded[at + 2] * x[at_x]
             at_x += N_PARAMETERS[profile]
 
@@ -252,7 +265,8 @@ def add_product_derivatives(
     """Add the derivatives of a column by the coordinates of a descent to columns[first], columns[first + 1] and so on.
 
     With z = b (x - p): by the position p of a factor -b d phi/dz, by the logarithm of its width -z d phi/dz. Of a wave
-    z = b x - p: by p minus d phi/dz, by the logarithm of b (z + p) d phi/dz. O(L g) for each factor.
+    z = b x - p: by p minus d phi/dz, by the logarithm of b (z + p) d phi/dz. Of a hinge b = 1 / (e - p), so that z is 1
+    at the end e of the range: by p, b (z - 1) d phi/dz. O(L g) for each factor.
     """
     if data is None:
         return
@@ -262,13 +276,14 @@ def add_product_derivatives(
         profile, b, c = int(decoded[at + 1]), decoded[at + 2], decoded[at + 3]
         if SMOOTH[profile] and N_PARAMETERS[profile] > 0:
             set_slope(data, t, decoded, factor, root_weight, slope)
-            by_position = -1.0 if profile == WAVE else -b
-            for n in range(slope.size):
-                columns[to, n] += by_position * slope[n]
+            x = data.rows[t, int(decoded[at])]
+            add_multiple(-1.0 if profile == WAVE else -b, slope, columns[to])
             if profile == WAVE:
-                add_stretched(1.0, slope, data.rows[t, int(decoded[at])], b, 0.0, columns[to + 1])
+                add_stretched(1.0, slope, x, b, 0.0, columns[to + 1])
             elif N_PARAMETERS[profile] == 2:
-                add_stretched(-1.0, slope, data.rows[t, int(decoded[at])], b, c, columns[to + 1])
+                add_stretched(-1.0, slope, x, b, c, columns[to + 1])
+            else:
+                add_stretched(b, slope, x, b, c, columns[to])
             to += N_PARAMETERS[profile]
 
 

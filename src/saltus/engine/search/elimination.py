@@ -1,0 +1,68 @@
+"""Backward elimination: terms go out one by one, the cheapest to lose first, all the way down.
+
+Coefficients are refitted by algebra alone: with G the inverse of the Gram matrix of the columns less the linear term and
+a their coefficients, losing column j raises RSS by a_j^2 / G_jj, after which G less g_j g_j' / G_jj is that of the rest.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dtrtri
+
+from saltus._typing import Floats, Ints
+from saltus.engine.kernels.target import UNAFFORDABLE
+from saltus.engine.problem.problem import Problem
+from saltus.families.registry import count_own_parameters, count_shared_parameters
+from saltus.families.terms import TermSet
+
+
+@dataclass(frozen=True)
+class Path:
+    """The order in which terms go out, and log pi with all of them, then with one less, and so on down to none."""
+
+    order: Ints  # (k,)
+    log_posterior: Floats  # (k + 1,)
+
+    def best(self, terms: TermSet) -> tuple[TermSet, float]:
+        """Find the terms that are left where log pi is highest."""
+        n_out = int(self.log_posterior.argmax())
+        return terms.without(self.order[:n_out]), float(self.log_posterior[n_out])
+
+
+def penalties(problem: Problem, k: int, n_own: Floats, n_shared: int) -> Floats:
+    """Evaluate P for k terms of n_own (n,) parameters in all, their coefficients aside."""
+    by_count, by_size = problem.criterion.by_count, problem.criterion.by_size
+    own = np.full(len(n_own), k) if problem.criterion.counts_terms else n_own
+    n = (k * problem.rss_floor.size + own + n_shared if k > 0 else np.zeros(len(n_own))).astype(np.int64)
+    known = by_count[np.minimum(n, by_count.size - 1)] + by_size[k]
+    return np.where(n < by_count.size, known, UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size))
+
+
+def eliminate(problem: Problem, terms: TermSet, R: Floats, Z: Floats, rss: Floats) -> Path:
+    """Find the path, given R (k, k) of the columns less the linear term, Z (k, c) and rss (c,). O(k^3)."""
+    k, n_total = len(terms), problem.n_total
+    each = zip(terms.family, terms.choices, strict=True)
+    n_own = np.array([count_own_parameters(problem.families, f, choices, terms.shared) for f, choices in each])
+    n_shared = count_shared_parameters(problem.families, terms.shared)
+    inverse, _ = dtrtri(R)
+    G, a = inverse @ inverse.T, inverse @ Z
+    left, rss = np.arange(k), np.maximum(rss, problem.rss_floor)
+    total = float(n_own.sum())
+    log_posterior = np.empty(k + 1)
+    start = penalties(problem, k, np.array([total]), n_shared)[0]
+    log_posterior[0] = -0.5 * n_total * np.log(rss).sum() - start
+    order = np.empty(k, dtype=np.int64)
+    for step in range(k):
+        without = rss + a**2 / np.diag(G)[:, None]
+        of_rest = penalties(problem, k - step - 1, total - n_own[left], n_shared)
+        values = -0.5 * n_total * np.log(without).sum(axis=1) - of_rest
+        j = int(values.argmax())
+        order[step], log_posterior[step + 1] = left[j], values[j]
+        total -= n_own[left[j]]
+        rss = without[j]
+        column, pivot = G[:, j].copy(), G[j, j]
+        a = np.delete(a - np.outer(column, a[j] / pivot), j, axis=0)
+        G -= np.outer(column, column / pivot)
+        keep = np.arange(len(left)) != j
+        G, left = G[np.ix_(keep, keep)], left[keep]
+    return Path(order, log_posterior)

@@ -1,0 +1,52 @@
+"""Growing a network from nothing: forward selection, then elimination and descents, within a budget."""
+
+import numpy as np
+
+from saltus.engine.kernels.state import State, make_workspace, start_record
+from saltus.engine.problem.design import Design
+from saltus.engine.search.elimination import eliminate
+from saltus.engine.search.gradient import flops_of_a_gradient
+from saltus.engine.search.landscape import Candidate, Landscape
+from saltus.engine.search.pruning import GoOn, descend, independent
+from saltus.engine.search.selection import make_pool, select
+from saltus.engine.search.starts import set_terms
+from saltus.families.terms import TermSet, terms_as_value
+
+# Terms that come in between two questions whether to go on.
+TERMS_A_CALL = 5
+
+
+def grow(rng: np.random.Generator, design: Design, state: State, landscape: Landscape, go_on: GoOn) -> TermSet:
+    """Bring terms in one by one until log pi has not risen for a while; return the best. Mutates the state."""
+    policy, problem = landscape.policy, design.problem
+    set_terms(design, state, design.mixture.empty())
+    work, record = make_workspace(problem, state, n_edits=policy.finalists), start_record(state, 1)
+    pool = make_pool(problem, policy.candidates, policy.finalists)
+    while go_on():
+        n_more = select(rng, problem, state, work, record, pool, TERMS_A_CALL)
+        best = int(record.best.k[0])
+        if n_more < TERMS_A_CALL or state.terms.k[0] - best >= policy.terms_past_best(best):
+            break
+    return terms_as_value(record.best)
+
+
+def refine(landscape: Landscape, terms: TermSet, go_on: GoOn) -> Candidate:
+    """Eliminate what is not needed and descend, as far as the budget goes."""
+    at = eliminated(landscape, independent(landscape, terms))
+    flops = landscape.problem.root_weight.size * flops_of_a_gradient(landscape.problem, max(at.k, 1))
+    n_evaluations = min(int(landscape.policy.flops_of_a_descent / flops), landscape.policy.most_evaluations)
+    if n_evaluations >= landscape.policy.fewest_evaluations and at.k > 0:
+        at = eliminated(landscape, descend(landscape, at, n_evaluations, go_on))
+    return at
+
+
+def eliminated(landscape: Landscape, at: Candidate) -> Candidate:
+    """Leave out the terms without which log pi is highest, on the way down to none."""
+    if at.k == 0 or not np.isfinite(at.log_posterior):
+        return at
+    search, work = landscape.evaluate(at.terms)
+    if not np.isfinite(search.value[0]):
+        return at
+    path = eliminate(landscape.problem, at.terms, np.triu(work.R[:, : at.k]), work.R[:, at.k :], work.rss)
+    left, _ = path.best(at.terms)
+    return at if len(left) == at.k else landscape.candidate(left)

@@ -1,0 +1,191 @@
+"""Forward selection, compiled: terms come in one by one, each the best of many that were drawn.
+
+Candidates are drawn from nu, and from what changes make of the terms that are there. All are scored by their products
+with the residuals, in one pass over the rows; the few that promise most, by the edit algebra. The best comes in even
+where the criterion gets worse, for a while: two terms may be worth having that are not worth it one by one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from saltus._jit import by_reference, entry_point, glue, kernel, source_digest
+from saltus._typing import Floats, Ints
+from saltus._vectors import add_products, clear, dot
+from saltus.engine.kernels.chain import fill_columns, is_faint, note_state, project_incoming
+from saltus.engine.kernels.edit_algebra import commit, score
+from saltus.engine.kernels.state import Record, State, Workspace
+from saltus.engine.kernels.target import UNAFFORDABLE, count_after_edit, log_density_kernel
+from saltus.engine.problem.problem import Problem
+from saltus.families.registry import decode_term, draw_term, evaluate_term, propose_change
+from saltus.families.terms import Edits, copy_edit, edit_terms, make_edits, pick
+
+# Of the candidates, this share are changes of terms that are there, the rest fresh.
+SHARE_OF_CHANGES = 0.5
+# Changes walk as far as this.
+CHANGE_SCALE = 0.3
+# A candidate that varies less than this, relative to its size, is constant.
+FLATTEST = 1e-8
+# Candidates are scored by so many tiles of rows, drawn anew for every term where there are more; finalists by all rows.
+MOST_TILES = 8
+
+
+@by_reference
+class Pool(NamedTuple):
+    """M candidates. Mutated by `select`."""
+
+    edits: Edits  # (M)
+    decoded: Floats  # (M, n)
+    gain: Floats  # (M,), what each promises
+    along: Floats  # (M, c + 1), products with the residuals and with the constant
+    squared: Floats  # (M,), squared lengths
+    column: Floats  # (L,)
+    tiles: Ints  # (n,), the tiles of rows that the candidates are scored by; all of them, or some drawn at random
+    seen: Floats  # (c + 1,), squared lengths of the residuals and of the constant in these
+    best: Ints  # (B,), those that promise most
+
+
+def make_pool(problem: Problem, n_candidates: int, n_finalists: int) -> Pool:
+    """Allocate a pool of so many candidates, of which some are looked at closely."""
+    families, n_outputs = problem.families, problem.rss_floor.size
+    return Pool(
+        edits=make_edits(n_candidates, families.n_choices, families.n_parameters),
+        decoded=np.zeros((n_candidates, families.n_decoded)),
+        gain=np.zeros(n_candidates),
+        along=np.zeros((n_candidates, n_outputs + 1)),
+        squared=np.zeros(n_candidates),
+        column=np.zeros(problem.root_weight.shape[1]),
+        tiles=np.arange(min(problem.root_weight.shape[0], MOST_TILES)),
+        seen=np.zeros(n_outputs + 1),
+        best=np.zeros(n_finalists, dtype=np.int64),
+    )
+
+
+@glue
+def draw_candidates(rng: np.random.Generator, problem: Problem, state: State, pool: Pool) -> None:
+    """Draw all candidates anew, and the tiles of rows to score them by."""
+    families, terms, edits = problem.families, state.terms, pool.edits
+    k, n_tiles = terms.k[0], state.factor.tiles.shape[0]
+    if n_tiles > pool.tiles.size:
+        for i in range(pool.tiles.size):
+            pool.tiles[i] = pick(rng, n_tiles)
+    for b in range(pool.gain.size):
+        is_drawn = False
+        if k > 0 and rng.random() < SHARE_OF_CHANGES:
+            is_drawn, _ = propose_change(rng, families, terms, pick(rng, k), CHANGE_SCALE, edits, b)
+        if not is_drawn:
+            draw_term(rng, families, edits, b)
+        edits.n_out[b] = 0
+        edits.n_in[b] = 1
+        decode_term(families, edits.family[b, 0], edits.choices[b, 0], edits.incoming[b, 0], pool.decoded[b])
+
+
+@kernel
+def survey(problem: Problem, state: State, pool: Pool) -> None:
+    """Find what each candidate promises, in one pass over the rows: O(N) each.
+
+    The share of the residuals along a column less its mean, as if it were orthogonal to all others.
+    """
+    tiles, edits, column, seen = state.factor.tiles, pool.edits, pool.column, pool.seen
+    n_outputs = state.factor.rss.size
+    smallest = problem.families.smallest_squared_norm
+    share = pool.tiles.size / tiles.shape[0]
+    clear(pool.squared)
+    clear(seen)
+    for b in range(pool.gain.size):
+        clear(pool.along[b])
+    for t in pool.tiles:
+        root_weight = problem.root_weight[t]
+        for i in range(n_outputs + 1):
+            seen[i] += dot(tiles[t, i], tiles[t, i], column.size)
+        for b in range(pool.gain.size):
+            evaluate_term(
+                problem.families, t, edits.family[b, 0], pool.decoded[b], state.terms.shared, root_weight, column
+            )
+            # The first column of Q is the constant.
+            add_products(tiles[t], column, n_outputs + 1, pool.along[b])
+            pool.squared[b] += dot(column, column, column.size)
+    for b in range(pool.gain.size):
+        constant = pool.along[b, n_outputs]
+        left = pool.squared[b] - constant * constant / seen[n_outputs]
+        pool.gain[b] = 0.0
+        if pool.squared[b] >= share * smallest[edits.family[b, 0]] and left > FLATTEST * pool.squared[b]:
+            for i in range(n_outputs):
+                pool.gain[b] += pool.along[b, i] * pool.along[b, i] / (left * seen[i])
+
+
+@kernel
+def choose_finalists(pool: Pool) -> int:
+    """List the candidates that promise most, the best first; return how many promise anything."""
+    n = 0
+    for a in range(pool.best.size):
+        at = -1
+        for b in range(pool.gain.size):
+            if pool.gain[b] > 0.0 and (at < 0 or pool.gain[b] > pool.gain[at]):
+                at = b
+        if at < 0:
+            break
+        pool.best[a] = at
+        pool.gain[at] = -pool.gain[at]
+        n += 1
+    return n
+
+
+@glue
+def bring_in_best(problem: Problem, state: State, work: Workspace, pool: Pool) -> bool:
+    """Score the finalists and bring the best of them in; False where none can come in."""
+    edits, products, scratch, factor = work.edits, work.products, work.scratch, state.factor
+    n, m_fixed, k = choose_finalists(pool), problem.m_fixed, state.terms.k[0]
+    for a in range(n):
+        copy_edit(pool.edits, pool.best[a], edits, a)
+        for i in range(pool.decoded.shape[1]):
+            work.decoded[a, 0, i] = pool.decoded[pool.best[a], i]
+    work.drawn.n_edits[0] = n
+    project_incoming(problem, state, work)
+    best, best_value = -1, -np.inf
+    for a in range(n):
+        if not is_faint(problem, products, edits, a) and score(
+            factor, products, a, scratch, m_fixed, k, 0, edits.out[a], 1
+        ):
+            n_own = count_after_edit(problem.families, state.terms, state.n_own[0], edits, a)
+            value = log_density_kernel(problem, scratch.rss, k + 1, n_own, state.terms.shared)
+            if value > best_value:
+                best, best_value = a, value
+    if best < 0 or best_value < -0.5 * UNAFFORDABLE:
+        return False
+    n_own = count_after_edit(problem.families, state.terms, state.n_own[0], edits, best)
+    fill_columns(problem, state, work, best)
+    commit(factor, products, best, scratch, m_fixed, k, 0, edits.out[best], 1)
+    edit_terms(state.terms, edits, best)
+    state.n_own[0] = n_own
+    state.log_posterior[0] = log_density_kernel(problem, factor.rss, k + 1, n_own, state.terms.shared)
+    return True
+
+
+def _compile_select(digest: str):  # type: ignore[no-untyped-def]
+    @entry_point
+    def select(
+        rng: np.random.Generator,
+        problem: Problem,
+        state: State,
+        work: Workspace,
+        record: Record,
+        pool: Pool,
+        n_steps: int,
+    ) -> int:
+        """Bring in so many terms, one by one; return how many could be. The record keeps the best state."""
+        sources = digest  # noqa: F841  # a part of the cache's key
+        for step in range(n_steps):
+            if state.terms.k[0] == problem.k_max:
+                return step
+            draw_candidates(rng, problem, state, pool)
+            survey(problem, state, pool)
+            if not bring_in_best(problem, state, work, pool):
+                return step
+            note_state(state, record, 0)
+        return n_steps
+
+    return select
+
+
+select = _compile_select(source_digest())
