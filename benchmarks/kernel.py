@@ -26,7 +26,7 @@ from saltus.engine.problem.design import Design, make_design
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.scaling import Box, LinearTerm
 from saltus.engine.search.starts import set_terms
-from saltus.families import Radial
+from saltus.families import Radial, resolve_basis
 from tests.reference import ReferenceChain
 
 N_INPUTS, N_OUTPUTS = 2, 2
@@ -45,13 +45,13 @@ def make_problem(n_rows: int, k: int, basis: str) -> tuple[np.ndarray, Design]:
     weight = np.ones(n_rows)
     box = Box.around(X, 0.1)
     U = box.to_unit(X)
-    family = Radial(basis, metric="standardized").fit(U, weight, box.width, box.varies, rescale=True)
+    mixture = resolve_basis(Radial(basis, metric="standardized")).fit(U, weight, box.width, box.varies, rescale=True)
     # A well around k: the chain is free to move, but not to leave.
     sizes = np.arange(k + 8)
     penalty = 1.5 * np.log(n_rows) * sizes + 50.0 * np.maximum(np.abs(sizes - k) - 2, 0) ** 2 * np.log(n_rows)
     criterion = Criterion(np.zeros(10 * penalty.size), penalty, True)
     linear = LinearTerm.of(U, weight)
-    return X, make_design(X, Y, weight, box=box, linear=linear, family=family, criterion=criterion)
+    return X, make_design(X, Y, weight, box=box, linear=linear, mixture=mixture, criterion=criterion)
 
 
 @dataclass
@@ -65,9 +65,9 @@ class Measured:
 
 def measure_chain(design: Design, k: int, seconds: float) -> Measured:
     rng = np.random.default_rng(0)
-    state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+    state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     work = make_workspace(design.problem, state)
-    set_terms(design, state, rng.random((k, N_INPUTS)))
+    set_terms(design, state, design.mixture.encode(rng.random((k, N_INPUTS))))
 
     def run(temperature: np.ndarray):
         record = start_record(state, temperature.size)
@@ -105,11 +105,12 @@ def measure_product(n_rows: int, m: int, seconds: float) -> float:
 
 def measure_oracle(X: np.ndarray, design: Design, k: int, n_steps: int = 300) -> float:
     rng = np.random.default_rng(0)
+    (family,) = design.mixture.members
     chain = ReferenceChain(
         X=design.box.to_unit(X),
         Y=design.Y[: len(X)],
-        to_metric=design.family.to_metric,
-        basis=design.family.radial.name,
+        to_metric=family.to_metric,
+        basis=family.radial.name,
         penalty=lambda size, _: design.problem.criterion.by_size[size],
         k_max=design.k_max,
         split_scale=TUNING.split_scale,

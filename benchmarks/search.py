@@ -27,6 +27,7 @@ from saltus.engine.search.landscape import Landscape
 from saltus.engine.search.pruning import prune
 from saltus.estimators.checks import check_data
 from saltus.families.radial.kernels import LARGEST_RELEVANCE, SMALLEST_RELEVANCE
+from saltus.families.terms import TermSet
 from saltus.plots import summed_mse
 
 A, B = slice(200, 400), slice(400, 600)
@@ -83,10 +84,10 @@ def linear_term(landscape: Landscape):
     return np.split(from_tiles(problem.linear.tiles), [problem.rss_floor.size], axis=1)
 
 
-def new_columns(landscape: Landscape, centers, relevance):
+def new_columns(landscape: Landscape, terms: TermSet):
     """Evaluate terms less what the linear term explains of them, (N, k), and their lengths before (k,)."""
     at_once = landscape.problem.k_max
-    works = [landscape.evaluate(centers[i : i + at_once], relevance)[1] for i in range(0, len(centers), at_once)]
+    works = [landscape.evaluate(terms.take(slice(i, i + at_once)))[1] for i in range(0, len(terms), at_once)]
     Q, Phi = linear_term(landscape)[1], np.hstack([from_tiles(work.Phi) for work in works])
     return Phi - Q @ (Q.T @ Phi), np.sqrt(np.concatenate([work.lengths for work in works]))
 
@@ -94,14 +95,14 @@ def new_columns(landscape: Landscape, centers, relevance):
 def greedy(landscape: Landscape, rng, seconds: float) -> float:
     """Forward selection among random candidates, then the descent; from new candidates until the time is over."""
     began, best = process_time(), -np.inf
-    family = landscape.family
-    d, relevance = family.n_parameters, family.starting_shared * (1.5 if family.learns_metric else 1.0)
+    (family,) = landscape.mixture.members
+    relevance = family.starting_shared * (1.5 if family.learns_metric else 1.0)
     while process_time() - began < seconds:
-        candidates = rng.random((N_CANDIDATES, d))
-        Phi, lengths = new_columns(landscape, candidates, relevance)
+        candidates = landscape.mixture.draw(rng, N_CANDIDATES, relevance)
+        Phi, lengths = new_columns(landscape, candidates)
         E = linear_term(landscape)[0].copy()
         chosen: list[int] = []
-        value, n_stale, top = landscape.value(candidates[:0], relevance), 0, (-np.inf, 0)
+        value, n_stale, top = landscape.value(candidates.take(slice(0))), 0, (-np.inf, 0)
         while n_stale < 3 and len(chosen) < landscape.problem.k_max:
             squared = np.einsum("nk,nk->k", Phi, Phi)
             usable = squared > (3e-5 * lengths) ** 2
@@ -113,23 +114,24 @@ def greedy(landscape: Landscape, rng, seconds: float) -> float:
             E -= np.outer(column, column @ E)
             Phi -= np.outer(column, column @ Phi)
             chosen.append(j)
-            value = landscape.log_posterior((E**2).sum(axis=0), candidates[chosen], relevance)
+            value = landscape.log_posterior((E**2).sum(axis=0), candidates.take(np.array(chosen)))
             n_stale = 0 if value > top[0] else n_stale + 1
             top = max(top, (value, len(chosen)))
-        start = landscape.candidate(candidates[chosen[: top[1] + 3]], relevance)
+        start = landscape.candidate(candidates.take(np.array(chosen[: top[1] + 3], dtype=np.int64)))
         best = max(best, prune(landscape, start).log_posterior)
     return best
 
 
 def dual(landscape: Landscape, k: int, seed: int, seconds: float) -> float:
     """SciPy's dual annealing over centres and log relevances at a fixed k."""
-    q, d, n_free = landscape.family.starting_shared.size, landscape.family.n_parameters, landscape.family.n_choices
+    (family,) = landscape.mixture.members
+    q, d, n_free = family.starting_shared.size, family.n_parameters, family.n_switches
     best = -np.inf
 
     def negative(x):
         nonlocal best
         relevance = np.exp(x[k * d :]) if n_free else np.ones(q)
-        value = landscape.value(x[: k * d].reshape(k, d), relevance)
+        value = landscape.value(family.as_terms(x[: k * d].reshape(k, d)).with_shared(relevance))
         best = max(best, value)
         return -value if np.isfinite(value) else 1e6
 

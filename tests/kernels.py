@@ -6,7 +6,7 @@ from numba import njit
 from saltus.engine.kernels import edit_algebra, moves, target
 from saltus.families import profiles, terms
 from saltus.families.radial.kernels import RadialData
-from saltus.families.registry import Families
+from saltus.families.registry import RADIAL, Families
 from saltus.families.terms import make_terms
 
 
@@ -20,10 +20,27 @@ def commit(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
     edit_algebra.commit(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
 
 
+def families_of_one(data):
+    """Make the families of a fit that has radial terms alone."""
+    return Families(
+        geometry=np.array([RADIAL]),
+        shares=np.ones(1),
+        log_weight=np.zeros(1),
+        smallest_squared_norm=np.zeros(1),
+        n_choices=0,
+        n_parameters=data.to_metric.shape[1],
+        n_decoded=len(data.to_metric) + 1,
+        radial_family=0,
+        radial=data,
+        product=None,
+        ridge=None,
+    )
+
+
 def propose(rng, move, the_terms, k_max, split_scale, walk_scale, edits, which):
     """Propose for terms whose family has no rows: moves see none."""
     data = RadialData(0, np.zeros((1, 1, 8)), np.zeros((1, the_terms.parameters.shape[1])), False, False, 1, 0.0)
-    return _propose(rng, Families(data), move, the_terms, k_max, split_scale, walk_scale, edits, which)
+    return _propose(rng, families_of_one(data), move, the_terms, k_max, split_scale, walk_scale, edits, which)
 
 
 @njit
@@ -61,10 +78,10 @@ def profile_and_slope(code, squared, column, slope):
     profiles.apply_profile_and_slope(code, squared, column, slope)
 
 
-def terms_of(parameters, k_max, shared=()):
+def terms_of(parameters, k_max, shared=(), n_choices=0):
     """Make terms with parameters (k, p) and room for k_max."""
     k, p = parameters.shape
-    made = make_terms(k_max, p, np.asarray(shared, dtype=float))
+    made = make_terms(k_max, n_choices, p, np.asarray(shared, dtype=float))
     made.parameters[:k] = parameters
     made.k[0] = k
     return made

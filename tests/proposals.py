@@ -21,7 +21,7 @@ def as_set(parameters):
 
 def try_move(rng, move, parameters, k_max=K_MAX):
     """Propose: (new parameters, log_green), or None where the move is null."""
-    edits, which = make_edits(3, parameters.shape[1]), int(rng.integers(3))
+    edits, which = make_edits(3, 0, parameters.shape[1]), int(rng.integers(3))
     terms = terms_of(parameters, K_MAX)
     feasible, log_green = propose(rng, move, terms, k_max, SPLIT_SCALE, WALK_SCALE, edits, which)
     np.testing.assert_array_equal(terms.parameters[: len(parameters)], parameters)

@@ -11,7 +11,9 @@ import pytest
 import saltus.datasets
 import saltus.estimators.annealed
 import saltus.estimators.bayesian
+import saltus.families.product.family
 import saltus.families.radial.family
+import saltus.families.ridge.family
 import saltus.plots
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +49,8 @@ def test_the_readme_carries_the_lines_to_paste():
 
 
 def test_docstring_examples_run():
-    for module in (saltus.families.radial.family, saltus.estimators.annealed, saltus.estimators.bayesian):
+    families = (saltus.families.radial.family, saltus.families.product.family, saltus.families.ridge.family)
+    for module in (*families, saltus.estimators.annealed, saltus.estimators.bayesian):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

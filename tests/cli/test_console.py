@@ -15,8 +15,8 @@ from saltus import AnnealedRegressor, BayesianRegressor
 from saltus.cli import COMMANDS, build_parser, fit, main
 from saltus.engine.problem.criteria import CRITERIA
 from saltus.estimators.annealed import FEWEST_CHAINS, MOST_CHAINS
-from saltus.families import Radial, resolve_family
-from saltus.families.options import DEFAULT_NAME, NAMES, OPTIONS
+from saltus.families import Product, Radial, Ridge, make_family, resolve_basis
+from saltus.families.options import DEFAULT_NAME, NAMES, OPTIONS, PRODUCT_NAMES, RADIAL_NAMES, RIDGE_NAMES
 from tests.commands import QUICK, QUICK_FIT, run, wing, write_rows
 
 
@@ -197,10 +197,16 @@ def test_a_reader_that_has_seen_enough_is_no_error():
 
 
 def test_the_choices_are_those_of_the_library():
-    for name in NAMES:
-        assert resolve_family(name) == Radial(name)
+    for name in RADIAL_NAMES:
+        assert make_family(name) == Radial(name)
+    for name, (profile, max_inputs) in PRODUCT_NAMES.items():
+        assert make_family(name) == Product(profile, max_inputs or 3)
+    for name, (profile, max_inputs) in RIDGE_NAMES.items():
+        assert make_family(name) == Ridge(profile, max_inputs or 4)
+    assert set(NAMES) == {*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES}
+    assert len({make_family(name) for name in NAMES}) == len(NAMES)
     with pytest.raises(ValueError, match="must be one of"):
-        resolve_family("quintic")
+        make_family("quintic")
     for option in OPTIONS:
         families = [Radial(DEFAULT_NAME, **{option.name: choice}) for choice in option.choices]
         assert families[0] == Radial(DEFAULT_NAME), "the first choice is the default"
@@ -215,7 +221,7 @@ def test_help_tells_the_defaults_of_the_library(capsys):
     text = " ".join(capsys.readouterr().out.split())
     annealed, bayesian = AnnealedRegressor(), BayesianRegressor()
     assert annealed.basis == bayesian.basis
-    family = resolve_family(annealed.basis)
+    (family,) = resolve_basis(annealed.basis).families
     for default in (annealed.basis, family.metric, family.widths, f"{annealed.criterion}; none with --bayes"):
         assert f"(default: {default})" in text
     assert bayesian.n_chains == FEWEST_CHAINS

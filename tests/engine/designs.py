@@ -9,6 +9,7 @@ from saltus.engine.problem.design import make_design
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.scaling import Box, LinearTerm
 from saltus.estimators.checks import check_data
+from saltus.families import resolve_basis
 
 
 def make(X, Y, basis="gaussian", sample_weight=None, *, width=1.0, metric="learned", widths="auto", **options):
@@ -22,7 +23,7 @@ def free_of_counts(by_size):
     return Criterion(np.zeros(10_000), np.asarray(by_size, dtype=float), True)
 
 
-def make_with(X, Y, radial, criterion, *, weight=None, margin=0.1, ridge=False):
+def make_with(X, Y, basis, criterion, *, weight=None, margin=0.1, ridge=False):
     """Make a design with a criterion, or a table P(k) of what terms cost."""
     weight = np.ones(len(X)) if weight is None else weight
     box = Box.around(X, margin)
@@ -33,7 +34,7 @@ def make_with(X, Y, radial, criterion, *, weight=None, margin=0.1, ridge=False):
         weight,
         box=box,
         linear=LinearTerm.of(U, weight),
-        family=radial.fit(U, weight, box.width[box.varies], box.varies, rescale=not ridge),
+        mixture=resolve_basis(basis).fit(U, weight, box.width[box.varies], box.varies, rescale=not ridge),
         criterion=criterion if isinstance(criterion, Criterion) else free_of_counts(criterion),
         ridge=ridge,
     )
@@ -47,4 +48,18 @@ def without_likelihood(design):
 
 def blind_to_faintness(landscape):
     """Let a landscape take terms that hardly any row sees."""
-    return replace(landscape, problem=landscape.problem._replace(smallest_squared_norm=0.0))
+    families = landscape.problem.families
+    blind = families._replace(smallest_squared_norm=np.zeros_like(families.smallest_squared_norm))
+    return replace(landscape, problem=landscape.problem._replace(families=blind))
+
+
+def radial_of(holder):
+    """Take the radial family of what has a mixture: a design, a landscape, a network."""
+    return holder.mixture.members[holder.mixture.radial_family]
+
+
+def terms_at(holder, parameters, shared=None):
+    """Make radial terms with parameters (k, p), which share what descents start from unless it is given."""
+    mixture = holder.mixture
+    own = radial_of(holder).as_terms(np.asarray(parameters, dtype=float))
+    return mixture.padded(own, mixture.radial_family, mixture.starting_shared if shared is None else shared)

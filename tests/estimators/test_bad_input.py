@@ -179,7 +179,7 @@ def test_predicting_where_the_network_overflows(data):
 def test_predicting_where_the_draws_overflow(data):
     X, y = data
     model = BayesianRegressor(**PAPER_PRIORS, n_iter=300, n_draws=10, n_chains=1, random_state=0).fit(X, y)
-    assert len(model._predictive.draws[-1].parameters) > 0
+    assert len(model._predictive.draws[-1].terms) > 0
     assert np.isfinite(model.predict([[1e40, -1e40]])).all()
     for predict in (model.predict, model.predict_interval, model.sample_y):
         with pytest.raises(ValueError, match=r"widths of the training data away .* Check the units"):

@@ -12,6 +12,7 @@ from saltus import BayesianRegressor, Radial
 from saltus.datasets import make_robot_arm
 from saltus.demo import PAPER_PRIORS
 from saltus.engine.results.predictive import student_distribution
+from tests.equality import same
 from tests.reference import design_matrix
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -43,7 +44,7 @@ def components(X, Y, model, new):
 
     def features(rows, draw):
         box = model._predictive.features.box
-        D = design_matrix(rows, box.from_unit(draw.parameters), "gaussian", np.diag(1 / X_scale**2), 1.5)
+        D = design_matrix(rows, box.from_unit(draw.terms.parameters), "gaussian", np.diag(1 / X_scale**2), 1.5)
         D[:, 1:3] = (rows - X_mean) / X_scale
         return D
 
@@ -98,7 +99,7 @@ def test_fitted_attributes(fitted):
     assert model.n_warmup_ == 1000
     draws = [draw for chain in model.chains_ for draw in chain.draws]
     best = max(draws, key=lambda draw: draw.log_posterior)
-    np.testing.assert_array_equal(model.map_estimate_.parameters, best.parameters)
+    assert same(model.map_estimate_.terms, best.terms)
     assert ((Y - model.map_estimate_.predict(X)) ** 2).mean() < 0.01
     for chain in model.chains_:
         assert sum(move.chosen for move in chain.moves.values()) == 3000

@@ -33,9 +33,9 @@ def test_datatree_holds_the_draws_and_arviz_reads_it(model):
         np.testing.assert_array_equal(tree["sample_stats"]["lp"][number], chain.draws.log_posterior)
         for n, draw in enumerate(chain.draws):
             centers = posterior["centers"][number, n]
-            k = len(draw.parameters)
+            k = len(draw.terms)
             assert np.isnan(centers[k:]).all()
-            np.testing.assert_array_equal(centers[:k], model._predictive.features.box.from_unit(draw.parameters))
+            np.testing.assert_array_equal(centers[:k], model._predictive.features.box.from_unit(draw.terms.parameters))
     np.testing.assert_allclose(posterior["sigma_squared"].mean(("chain", "draw")), model.noise_variance_)
     by_name = {d.name: d for d in model.diagnostics_}
     assert float(arviz_stats.rhat(tree, var_names=["k"])["k"]) == pytest.approx(by_name["k"].rhat)

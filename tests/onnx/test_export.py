@@ -66,7 +66,7 @@ def size_of_terms(model, X):
     total = 0.0
     for weight, network in zip(model.weights_, model.networks_, strict=True):
         U = network.box.to_unit(X)
-        phi = network.family.columns(U, network.parameters, network.shared)
+        phi = network.mixture.columns(U, network.terms)
         scaled = np.abs(network.constant) + np.abs(U - network.means) @ np.abs(network.slope)
         scaled = scaled + np.abs(phi) @ np.abs(network.coefficients)
         total = total + weight * (np.abs(network.outputs.mean) + network.outputs.scale * scaled)
@@ -200,7 +200,7 @@ def test_no_terms(data):
 def test_an_average_with_an_empty_network(annealed, data):
     X, _ = data
     first = annealed.networks_[0]
-    empty = replace(first, parameters=first.parameters[:0], coefficients=first.coefficients[:0])
+    empty = replace(first, terms=first.terms.take(slice(0)), coefficients=first.coefficients[:0])
     model = copy.copy(annealed)
     model.networks_, model.weights_ = (first, empty), np.array([0.7, 0.3])
     assert_same(model, X)
@@ -241,7 +241,7 @@ def test_moments_without_terms_or_with_a_single_draw(data, options):
 def test_moments_where_no_input_is_in_the_metric(bayesian, data):
     # Terms are constant then; a ridge keeps them apart from the intercept.
     X, _ = data
-    draws = tuple(replace(draw, shared=np.zeros(3)) for draw in bayesian._predictive.draws)
+    draws = tuple(replace(draw, terms=draw.terms.with_shared(np.zeros(3))) for draw in bayesian._predictive.draws)
     model = copy.copy(bayesian)
     model._predictive = replace(bayesian._predictive, draws=draws)
     assert_same_moments(model, X)
@@ -257,12 +257,13 @@ def test_a_posterior_of_real_size_is_a_small_graph():
     X, Y = make_data(200)
     model = BayesianRegressor(n_iter=2000, n_draws=250, random_state=0).fit(X, Y[:, 0])
     draws = model._predictive.draws
-    sizes = [len(draw.parameters) for draw in draws]
+    sizes = [len(draw.terms) for draw in draws]
     assert len(draws) == 1000
     assert np.mean(sizes) > 15
     made = model.to_onnx()
     assert len(made.graph.node) < 100
-    assert made.ByteSize() < 1.5 * sum(draw.K.nbytes + draw.mean.nbytes + draw.parameters.nbytes for draw in draws)
+    n_bytes = sum(draw.K.nbytes + draw.mean.nbytes + draw.terms.parameters.nbytes for draw in draws)
+    assert made.ByteSize() < 1.5 * n_bytes
     assert_same_moments(model, X)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from saltus import Radial
 from saltus.engine.kernels.chain import run_block
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
-from tests.engine.designs import make_with
+from tests.engine.designs import make_with, radial_of
 from tests.problems import make_problem
 from tests.reference import ReferenceChain
 
@@ -31,7 +31,7 @@ def quadrature(name, temperature, n_grid=80):
     chain = ReferenceChain(
         X=design.box.to_unit(problem.X),
         Y=design.Y[: len(problem.X)] / np.sqrt(problem.weight)[:, None],
-        to_metric=design.family.to_metric,
+        to_metric=radial_of(design).to_metric,
         basis="gaussian",
         penalty=lambda k, _: COST * k,
         k_max=K_MAX,
@@ -65,7 +65,7 @@ def sampled(name, two_stage, temperature, *, n_chains, n_steps, seed=0):
     shares = []
     for generator in np.random.SeedSequence(seed).spawn(n_chains):
         rng = np.random.default_rng(generator)
-        state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+        state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
         work, record = make_workspace(design.problem, state), start_record(state, n_steps)
         run_block(rng, design.problem, tuning, state, work, record, temperatures, n_steps, 0, 1)
         shares.append(np.bincount(record.trace_k[BURN_IN:], minlength=K_MAX + 1) / (n_steps - BURN_IN))

@@ -12,7 +12,7 @@ from saltus import Radial
 from saltus.engine.kernels.chain import run_block
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.search.starts import set_terms
-from tests.engine.designs import make_with, without_likelihood
+from tests.engine.designs import make_with, terms_at, without_likelihood
 from tests.problems import make_problem
 
 K_MAX, MEAN, SPLIT_SCALE = 8, 3.0, 0.15
@@ -77,13 +77,13 @@ def expected_statistics(p):
 def t_values(name, *, n_chains, n_looks, seed=0, own_widths=False):
     """Student's t of each statistic, over independent chains that start from exact draws of the prior."""
     design = make_flat_design(name, own_widths=own_widths)
-    p = design.family.n_parameters
+    p = design.mixture.n_parameters
     tuning, temperature = Tuning(SPLIT_SCALE, 0.1, True), np.ones(STEPS_BETWEEN_LOOKS)
     means = []
     for generator in np.random.SeedSequence([seed, p]).spawn(n_chains):
         rng = np.random.default_rng(generator)
-        state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
-        set_terms(design, state, rng.random((rng.choice(K_MAX + 1, p=PRIOR), p)))
+        state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
+        set_terms(design, state, terms_at(design, rng.random((rng.choice(K_MAX + 1, p=PRIOR), p))))
         work, record = make_workspace(design.problem, state), start_record(state, n_looks * STEPS_BETWEEN_LOOKS)
         seen = []
         for look in range(n_looks):

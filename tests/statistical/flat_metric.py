@@ -14,7 +14,7 @@ from saltus import Radial
 from saltus.engine.kernels.chain import run_block_with_shared_moves
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.search.starts import set_terms
-from tests.engine.designs import make_with, without_likelihood
+from tests.engine.designs import make_with, terms_at, without_likelihood
 from tests.problems import make_problem
 
 K_MAX, MEAN = 4, 2.0
@@ -88,7 +88,7 @@ def draw_from_prior(rng, d):
 def t_values(name, *, n_chains, n_looks, seed=0):
     """Student's t of each statistic, over independent chains that start from exact draws of the prior."""
     design = make_flat_design(name)
-    d = design.family.n_parameters
+    d = design.mixture.n_parameters
     tuning = Tuning(0.15, 0.1, True, steps_between_shared_moves=4)
     temperature = np.ones(STEPS_BETWEEN_LOOKS)
     means = []
@@ -96,7 +96,7 @@ def t_values(name, *, n_chains, n_looks, seed=0):
         rng = np.random.default_rng(generator)
         k, relevance = draw_from_prior(rng, d)
         state = start_state(design.problem, design.linear.Q, design.Y, relevance)
-        set_terms(design, state, rng.random((k, d)))
+        set_terms(design, state, terms_at(design, rng.random((k, d)), relevance))
         work, record = make_workspace(design.problem, state), start_record(state, n_looks * STEPS_BETWEEN_LOOKS)
         seen = []
         for look in range(n_looks):

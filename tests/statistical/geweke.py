@@ -16,7 +16,7 @@ from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.problem.criteria import Counts, free_criterion
 from saltus.engine.search.starts import set_terms
-from tests.engine.designs import make_with
+from tests.engine.designs import make_with, radial_of, terms_at
 from tests.problems import make_problem
 
 K_MAX, N_ROWS = 4, 20
@@ -44,8 +44,8 @@ def make_model(name, c, learned=False, own_widths=False):
 
 
 def design_matrix(design, parameters, shared=None):
-    shared = design.family.starting_shared if shared is None else shared
-    return np.hstack([design.linear.Q @ design.linear.R, design.columns(parameters, shared)])
+    columns = design.columns(terms_at(design, parameters, shared))
+    return np.hstack([design.linear.Q @ design.linear.R, columns])
 
 
 def draw_relevance(rng, d):
@@ -61,14 +61,14 @@ def are_independent(design, centers, relevance):
 
 def root_shares(design, centers):
     """Roots of what the linear term does not explain of each column's sum of squares; 1 for the linear term itself."""
-    P, Q = design.columns(centers, design.family.starting_shared), design.linear.Q
+    P, Q = design.columns(terms_at(design, centers)), design.linear.Q
     rest = P - Q @ (Q.T @ P)
     return np.concatenate([np.ones(Q.shape[1]), np.sqrt((rest**2).sum(axis=0) / (P**2).sum(axis=0))])
 
 
 def draw_from_prior(rng, design, *, learned=False, relative=False):
     """Draw from the joint prior, or the part of it where columns are independent."""
-    family, m_fixed, c = design.family, design.problem.m_fixed, design.Y.shape[1]
+    family, m_fixed, c = radial_of(design), design.problem.m_fixed, design.Y.shape[1]
     relevance = family.starting_shared
     while True:
         rate, k = draw_size(rng)
@@ -134,7 +134,7 @@ def run_chain(rng, name, c, n_rounds, learned, relative, own_widths):
         centers = terms.parameters[:k].copy()
         mean = design_matrix(design, centers, terms.shared)[:n_rows] @ hierarchy.alpha[:, : m_fixed + k].T
         design.Y[:n_rows] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((n_rows, c))
-        set_terms(design, state, centers)
+        set_terms(design, state, terms_at(design, centers, terms.shared))
         if learned:  # which keeps a factor of the linear term, residuals included
             refactor(design.problem.linear, design.linear.Q, design.Y, np.empty((len(design.Y), 0), order="F"))
         run_sample_block(

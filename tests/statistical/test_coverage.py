@@ -14,6 +14,7 @@ from saltus.engine.drivers.sample import SamplerSettings, sample_posterior
 from saltus.engine.kernels.state import Tuning
 from saltus.engine.problem.scaling import OutputScale
 from saltus.engine.results.predictive import Features, Predictive
+from tests.engine.designs import terms_at
 from tests.problems import PROBLEMS
 from tests.statistical import geweke
 
@@ -26,10 +27,10 @@ def covered_share(seed, name, c, n_new=20):
     design = geweke.make_model(name, c)
     features = Features.of(design)
     _, parameters, _, sigma_squared, alpha, shared = geweke.draw_from_prior(rng, design)
-    new = design.box.from_unit(rng.random((n_new, design.family.n_parameters)))
+    new = design.box.from_unit(rng.random((n_new, design.mixture.n_parameters)))
     mean = geweke.design_matrix(design, parameters)[: geweke.N_ROWS] @ alpha.T
     design.Y[: geweke.N_ROWS] = mean + np.sqrt(sigma_squared) * rng.standard_normal(mean.shape)
-    drawn = SimpleNamespace(parameters=parameters, shared=shared)
+    drawn = SimpleNamespace(terms=terms_at(design, parameters, shared))
     y_new = features.columns(new, drawn) @ alpha.T + np.sqrt(sigma_squared) * rng.standard_normal((n_new, c))
     settings = SamplerSettings(
         n_warmup=1000,

@@ -88,7 +88,7 @@ BUGS = {
     "neighbours found by centres without widths": (
         OWN_WIDTHS,
         PAIRS,
-        [("for i in range(point.size):", "for i in range(point.size - 1):")],
+        [("distance = 0.0\n            for i in range(p):", "distance = 0.0\n            for i in range(p - 1):")],
     ),
     "inputs switched on with small relevances only": (
         METRIC,

@@ -50,7 +50,7 @@ def sampled_shares(design, prior, delta_squared, rate, n_chains=40, n_steps=20_0
     shares = []
     for child in np.random.SeedSequence(1).spawn(n_chains):
         rng = np.random.default_rng(child)
-        state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+        state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
         work, record = make_workspace(design.problem, state), start_record(state, 1)
         hierarchy = start_hierarchy(state, design.linear.R, np.full(design.Y.shape[1], delta_squared), rate)
         seen = []

@@ -324,7 +324,7 @@ EDITS = {
     "a missing field": lambda d: part_of(d, "Box").pop("varies"),
     "a field of the wrong type": lambda d: part_of(d, "Snapshot").update(iteration="first"),
     "a truth value for a count": lambda d: part_of(d, "MoveCount").update(chosen=True),
-    "a part of the wrong class": lambda d: part_of(d, "Network").update(box=part_of(d, "Network")["family"]),
+    "a part of the wrong class": lambda d: part_of(d, "Network").update(box=part_of(d, "Network")["mixture"]),
     "an array of the wrong type": lambda d: part_of(d, "Box").update(varies=part_of(d, "Box")["lower"]),
     "a later part": lambda d: part_of(d, "Network").update(box={"part": len(d["parts"]) - 1}),
     "a part of itself": lambda d: d["parts"].append(

@@ -40,5 +40,5 @@ def make_family(name: str, **options: Any) -> Family:
 
 def resolve_basis(basis: "str | Family | Sequence[str | Family]") -> Mixture:
     """Turn a name, a family or a list of these into the families of a fit."""
-    given = list(basis) if isinstance(basis, list | tuple) else [basis]
+    given: Sequence[Any] = basis if isinstance(basis, list | tuple) else [basis]
     return Mixture(check_families([make_family(each) if isinstance(each, str) else each for each in given]))

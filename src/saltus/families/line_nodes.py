@@ -26,10 +26,12 @@ class LineStack:
 
     def part(self, rows: Any, k: int) -> "LineStack":
         """Take some of the networks, padded to k terms."""
-        weights, constants, profiles = (
-            array[:, rows][..., :k] for array in (self.weights, self.constants, self.profiles)
+        return replace(
+            self,
+            weights=self.weights[:, rows][..., :k],
+            constants=self.constants[:, rows][..., :k],
+            profiles=self.profiles[:, rows][..., :k],
         )
-        return replace(self, weights=weights, constants=constants, profiles=profiles)
 
     def _codes(self, factor: int) -> list[int]:
         """List the profiles of one factor, -1 for none."""

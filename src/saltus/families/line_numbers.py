@@ -40,7 +40,7 @@ class Factor:
             return self._text_of_one(names[self.inputs[0]], number)
         z = ""
         for i, slope, origin in zip(self.inputs, self.slopes, self.origins, strict=True):
-            sign = f" {MINUS if slope < 0 else '+'} " if z else MINUS * (slope < 0)
+            sign = f" {MINUS if slope < 0 else '+'} " if z else MINUS * int(slope < 0)
             z += f"{sign}{_written(abs(slope), number)} {_shifted(names[i], origin, number)}"
         if self.constant != 0:
             z += f" {MINUS if self.constant < 0 else '+'} {_written(abs(self.constant), number)}"

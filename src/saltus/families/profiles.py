@@ -17,7 +17,7 @@ from saltus._typing import Floats
 class Graph(Protocol):
     """What families need of an ONNX graph under construction. Methods return the names of values."""
 
-    def add(self, operator: str, *inputs: str) -> str:
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Add a node."""
 
     def constant(self, value: Any) -> str:

@@ -98,7 +98,8 @@ def make_terms(k_max: int, n_choices: int, n_parameters: int, shared: Floats) ->
 
 def copy_of_terms(terms: Terms) -> Terms:
     """Copy terms, with room for as many."""
-    return Terms(*(array.copy() for array in terms))
+    k, family, choices, parameters, shared = terms
+    return Terms(k.copy(), family.copy(), choices.copy(), parameters.copy(), shared.copy())
 
 
 def terms_as_value(terms: Terms) -> TermSet:

@@ -91,12 +91,12 @@ def test_a_chain_starts_again_where_it_is_behind_by_more_than_is_near(many_rows)
     X, y = many_rows
     model = AnnealedRegressor(random_state=0, n_chains=1, n_iter=20).fit(X, y)
     best, design = model.result_.chains[0].best, make(X, y)
-    chain = Chain(np.random.default_rng(0), best.network.parameters, best.network.shared, model.result_.chains[0])
+    chain = Chain(np.random.default_rng(0), best.network.terms, model.result_.chains[0])
     ahead = replace(best, log_posterior=best.log_posterior + 500.0)
     settings = Settings(None, None, None, None, descend=True, polish=True)
-    assert restart_if_behind(chain, ahead, design, settings).parameters is None
+    assert restart_if_behind(chain, ahead, design, settings).terms is None
     settings = replace(settings, policy=SearchPolicy(same_a_row=0.2))
-    assert restart_if_behind(chain, ahead, design, settings).parameters is best.network.parameters
+    assert restart_if_behind(chain, ahead, design, settings).terms is best.network.terms
 
 
 def test_a_callback_is_told_and_heard_while_a_chain_is_on_its_way_to_the_start(many_rows):

@@ -9,6 +9,7 @@ from saltus import AnnealedRegressor, EarlyEndWarning, Radial
 from saltus.engine.drivers import hopping
 from saltus.engine.search.hops import hop
 from tests.engine.designs import make
+from tests.equality import same
 from tests.policies import with_policy
 
 
@@ -79,8 +80,8 @@ def test_time_alone_ends_a_fit(data, monkeypatch):
     assert model.n_iter_ == 1000
     assert len({id(landscape) for _, _, landscape in log}) > 3, "turns"
     for (at, found, _), (then, _, _) in pairwise(log):
-        assert any(np.array_equal(then.parameters, candidate.parameters) for candidate in (at, found))
-    taken = np.mean([then[0].parameters is not at.parameters for (at, _, _), then in pairwise(log)])
+        assert any(same(then.terms, candidate.terms) for candidate in (at, found))
+    taken = np.mean([then[0].terms.parameters is not at.terms.parameters for (at, _, _), then in pairwise(log)])
     assert 0 < taken < 1
     best = max(found.log_posterior for _, found, _ in log)
     assert model.log_posterior_ >= best + make(*data, widths="shared").log_posterior_shift - 1e-6

@@ -12,7 +12,8 @@ from saltus.families.options import RADIAL_NAMES
 from saltus.families.radial.family import FAINTEST
 from saltus.families.radial.kernels import SHARPEST
 from saltus.families.registry import count_terms
-from tests.engine.designs import make_with
+from saltus.families.terms import terms_as_value
+from tests.engine.designs import make_with, radial_of, terms_at
 from tests.problems import make_problem
 from tests.reference import ReferenceChain
 
@@ -29,14 +30,14 @@ def make(problem, basis, metric="standardized", widths="shared"):
 
 def count_parameters(design, k, n_active):
     """Count: c coefficients and the coordinates of a centre for each term, 2 for a width; and the relevances."""
-    family, c = design.family, design.Y.shape[1]
+    family, c = radial_of(design), design.Y.shape[1]
     n_coordinates = n_active if family.learns_metric else family.to_metric.shape[1]
     return k * (c + n_coordinates + 2 * family.own_widths) + n_active if k > 0 else 0
 
 
 def start(design, n_edits=1):
     """Give the state without terms, and a workspace."""
-    state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+    state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     return state, make_workspace(design.problem, state, n_edits)
 
 
@@ -48,11 +49,11 @@ def noisy_bumps():
 
 def compare_paths(design, problem, temperature, two_stage=True, *, relevance=None, between=NEVER, seed=5):
     """Walk with the compiled chain and with the plain one, side by side."""
-    family = design.family
+    family = radial_of(design)
     first = 0.2 + 0.6 * np.random.default_rng(1).random((2, family.n_parameters))
     tuning = Tuning(0.15, 0.1, two_stage, between)
     state, work = start(design)
-    set_terms(design, state, first, relevance)
+    set_terms(design, state, terms_at(design, first, relevance))
     record = start_record(state, N_STEPS)
     reference = ReferenceChain(
         X=design.box.to_unit(problem.X),
@@ -67,7 +68,7 @@ def compare_paths(design, problem, temperature, two_stage=True, *, relevance=Non
         weight=problem.weight,
         centers=first,
         relevance=relevance,
-        faintest=design.problem.smallest_squared_norm,
+        faintest=design.problem.families.smallest_squared_norm[0],
         sharpest=SHARPEST if family.own_widths else None,
     )
     run = run_block if relevance is None else run_block_with_shared_moves
@@ -84,7 +85,7 @@ def compare_paths(design, problem, temperature, two_stage=True, *, relevance=Non
         if relevance is not None:
             np.testing.assert_allclose(state.terms.shared, reference.relevance, rtol=1e-12)
         assert state.log_posterior[0] == pytest.approx(reference.log_posterior, rel=1e-7, abs=1e-6)
-        assert state.n_own[0] == count_terms(design.problem.families, state.terms.parameters[:k], state.terms.shared)
+        assert state.n_own[0] == count_terms(design.problem.families, terms_as_value(state.terms))
         seen.add(tuple(state.terms.shared > 0))
     assert record.counts[:, ACCEPTED].sum() > 25
     assert len(seen) > 1 or relevance is None, "inputs must have been switched"
@@ -94,7 +95,7 @@ def compare_paths(design, problem, temperature, two_stage=True, *, relevance=Non
 
 def check_best(design, state, record):
     """The best of a record is what it says: its log pi, made from scratch."""
-    set_terms(design, state, record.best.parameters[: record.best.k[0]], record.best.shared)
+    set_terms(design, state, terms_as_value(record.best))
     assert state.log_posterior[0] == pytest.approx(record.best_log_posterior[0], rel=1e-9)
 
 
@@ -230,6 +231,6 @@ def test_no_term_is_out_of_sight_of_every_row(rng, metric):
     run = run_block_with_shared_moves if metric == "learned" else run_block
     for first in range(0, 5000, 100):
         run(rng, design.problem, tuning, state, work, record, np.full(100, 20.0), 100, first, 10_000)
-        columns = design.columns(state.terms.parameters[: state.terms.k[0]], state.terms.shared)
+        columns = design.columns(terms_as_value(state.terms))
         assert ((columns**2).sum(axis=0) > 0.99 * FAINTEST).all()
     assert record.counts[:, ACCEPTED].sum() > 500

@@ -9,6 +9,7 @@ from saltus.engine.kernels import ridge as ridges
 from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.search.starts import set_independent_terms
+from tests.engine.designs import terms_at
 from tests.statistical import geweke
 
 NEVER = 10**9
@@ -30,9 +31,9 @@ def test_edits_keep_the_triangles(name, c, relative):
     design = geweke.make_model(name, c)
     rng = np.random.default_rng(1)
     design.Y[: geweke.N_ROWS] = rng.standard_normal((geweke.N_ROWS, c))
-    state = start_state(design.problem, design.linear.Q, design.Y, design.family.starting_shared)
+    state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     work = make_workspace(design.problem, state)
-    set_independent_terms(design, state, rng.random((2, design.family.n_parameters)))
+    set_independent_terms(design, state, terms_at(design, rng.random((2, design.mixture.n_parameters))))
     hierarchy = start_hierarchy(state, design.linear.R, np.array([3.0, 0.5])[:c], rate=2.0, relative=relative)
     record = start_record(state, 1)
     ridge = hierarchy.ridge

@@ -10,7 +10,7 @@ import saltus
 from saltus import Radial
 from saltus.engine.kernels.target import UNAFFORDABLE, log_density, penalty, penalty_of, penalty_of_size
 from saltus.engine.problem.problem import Criterion
-from tests.engine.designs import make, make_with
+from tests.engine.designs import make, make_with, terms_at
 from tests.kernels import accept
 from tests.kernels import log_density as compiled_log_density
 from tests.problems import make_problem
@@ -18,10 +18,10 @@ from tests.problems import make_problem
 BY_COUNT, BY_SIZE = np.arange(31.0) ** 1.5, np.array([0.0, 0.3, 0.5, 0.6, 0.65])
 
 
-def problem_with(counts_terms, metric="learned", widths="shared"):
+def design_with(counts_terms, metric="learned", widths="shared"):
     problem = make_problem("three inputs, two outputs")
     criterion = Criterion(BY_COUNT, BY_SIZE, counts_terms)
-    return make_with(problem.X, problem.Y, Radial("gaussian", metric=metric, widths=widths), criterion).problem
+    return make_with(problem.X, problem.Y, Radial("gaussian", metric=metric, widths=widths), criterion)
 
 
 @pytest.mark.parametrize("k", [0, 1, 3, 4])
@@ -31,29 +31,32 @@ def problem_with(counts_terms, metric="learned", widths="shared"):
 def test_the_penalty_is_that_of_all_parameters(k, counts_terms, metric, widths):
     shared = np.array([0.5, 0.0, 2.0]) if metric == "learned" else np.ones(3)
     n_on = 2 if metric == "learned" else 3
-    n_own = 1 if counts_terms else n_on + 2 * (widths == "own")
+    n_of_a_term = n_on + 2 * (widths == "own")
+    n_own = 1 if counts_terms else n_of_a_term
     n = k * (2 + n_own) + (2 if metric == "learned" else 0) if k > 0 else 0
-    problem, rss = problem_with(counts_terms, metric, widths), np.array([3.0, 0.7])
+    design, rss = design_with(counts_terms, metric, widths), np.array([3.0, 0.7])
+    problem = design.problem
     expected = BY_COUNT[n] + BY_SIZE[k]
-    parameters, n_own_in_full = np.full((k, 3 + (widths == "own")), 0.5), k * (n_on + 2 * (widths == "own"))
-    assert penalty_of(problem, parameters, shared) == pytest.approx(expected, rel=1e-15)
-    assert penalty_of_size(problem, k, shared) == penalty_of(problem, parameters, shared)
+    terms, n_own_in_full = terms_at(design, np.full((k, 3 + (widths == "own")), 0.5), shared), k * n_of_a_term
+    assert penalty_of(problem, terms) == pytest.approx(expected, rel=1e-15)
+    assert penalty_of_size(problem, k, n_of_a_term, shared) == penalty_of(problem, terms)
     value = -0.5 * problem.n_total * np.log(rss).sum() - expected
-    assert log_density(problem, rss, parameters, shared) == pytest.approx(value, rel=1e-14)
+    assert log_density(problem, rss, terms) == pytest.approx(value, rel=1e-14)
     assert compiled_log_density(problem, rss, k, n_own_in_full, shared) == pytest.approx(value, rel=1e-14)
 
 
 def test_a_fit_is_no_better_than_exact():
-    problem = problem_with(True)
-    floor, one, shared = problem.rss_floor, np.full((1, 3), 0.5), np.ones(3)
-    assert log_density(problem, floor, one, shared) == log_density(problem, 1e-9 * floor, one, shared) < np.inf
-    at_floor, below = (compiled_log_density(problem, share * floor, 1, 3, shared) for share in (1.0, 1e-9))
+    design = design_with(True)
+    problem, one = design.problem, terms_at(design, np.full((1, 3), 0.5), np.ones(3))
+    floor = problem.rss_floor
+    assert log_density(problem, floor, one) == log_density(problem, 1e-9 * floor, one) < np.inf
+    at_floor, below = (compiled_log_density(problem, share * floor, 1, 3, one.shared) for share in (1.0, 1e-9))
     assert at_floor == below < np.inf
 
 
 def test_what_cannot_be_afforded_gives_up_shared_parameters_first_and_terms_then():
     """So that a descent which starts there has a way down."""
-    problem = problem_with(False)
+    problem = design_with(False).problem
 
     def at(k, n_own, n_shared):
         return penalty(problem, 2, k, k * n_own, n_shared)
@@ -71,7 +74,7 @@ def test_a_learned_metric_on_few_rows_has_a_way_down():
     made = make(problem.X, problem.Y, widths="shared").problem
     costs = np.array(
         [
-            [penalty_of_size(made, k, (np.arange(10) < n_on) * 1.0) for n_on in range(1, 11)]
+            [penalty_of_size(made, k, n_on, (np.arange(10) < n_on) * 1.0) for n_on in range(1, 11)]
             for k in range(1, made.k_max + 1)
         ]
     )

@@ -1,5 +1,7 @@
 """The curvature is that of the projected residuals, and damped steps along it lead to where it is flat."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ from saltus.engine.search.pruning import descend, evaluations_a_call, independen
 from saltus.engine.search.quasi_newton import start_search
 from saltus.families.options import RADIAL_NAMES
 from saltus.families.profiles import RADIAL_PROFILES
-from tests.engine.designs import blind_to_faintness, make
+from tests.engine.designs import blind_to_faintness, make, terms_at
 from tests.problems import make_problem
 
 
@@ -27,9 +29,16 @@ def problem():
     return make_problem("three inputs, two outputs", n_rows=600)  # two tiles
 
 
-def with_families(landscape, families):
-    """Let a descent see the terms as these families do."""
-    return landscape.problem._replace(families=families)
+def raw(landscape, terms):
+    """Pack what a descent changes as it is, not scaled."""
+    return landscape.mixture.search.free(landscape.problem.families, terms, raw=True)
+
+
+def with_given_shared(landscape, free):
+    """Leave the parameters of terms free alone."""
+    own = slice(int(free.n_free.sum()))
+    given = {"families": landscape.problem.families, "n_shared": 0}
+    return replace(free, x=free.x[own], low=free.low[own], high=free.high[own], **given)
 
 
 @pytest.mark.parametrize("basis", RADIAL_NAMES)
@@ -43,15 +52,13 @@ def test_curvature_is_that_of_projected_residuals(problem, basis, metric, widths
     rng = np.random.default_rng(1)
     k = 4
     relevance = np.array([0.7, 1.1, 0.4]) if metric == "learned" else np.ones(3)
-    x = rng.random((k, design.family.n_parameters))
-    seen = landscape.problem
-    if metric == "learned":
-        families, x, _ = landscape.family.search.with_free_shared(landscape.problem.families, x, relevance)
-        seen = with_families(landscape, families)
-    x = x.ravel()
+    terms = terms_at(design, rng.random((k, design.mixture.n_parameters)), relevance)
+    # As they are; where the metric is given, its relevances are not free.
+    free = raw(landscape, terms) if metric == "learned" else with_given_shared(landscape, raw(landscape, terms))
+    seen, x = landscape.problem._replace(families=free.families), free.x
 
     def evaluate(point):
-        work, curvature = make_work(seen, relevance, k), make_curvature(seen, k)
+        work, curvature = make_work(seen, free), make_curvature(seen, free)
         descend_damped(seen, 0.0, work, curvature, start_search(point - 9, point + 9, point), 1)
         return work, curvature.hessian
 
@@ -70,18 +77,22 @@ def test_curvature_is_that_of_projected_residuals(problem, basis, metric, widths
     np.testing.assert_allclose(hessian, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
 
 
+def random_terms(rng, landscape, k):
+    return terms_at(landscape, rng.random((k, landscape.mixture.n_parameters)), np.full(3, 0.8))
+
+
 @pytest.mark.parametrize(("basis", "widths"), [("cubic", "shared"), ("gaussian", "own"), ("gaussian", "shared")])
 def test_damped_steps_descend_to_the_end(problem, basis, widths):
     landscape = Landscape.of(make(problem.X, problem.Y, basis, widths=widths))
     rng = np.random.default_rng(2)
     left = []
     for _ in range(8):
-        start = independent(landscape, rng.random((5, landscape.family.n_parameters)), np.full(3, 0.8))
+        start = independent(landscape, random_terms(rng, landscape, 5))
         first = descend(landscape, start, 10, damped=True)
         end = descend(landscape, start, 400, damped=True)
         assert start.log_posterior < first.log_posterior <= end.log_posterior
-        assert ((end.parameters >= 0) & (end.parameters <= 1)).all()
-        assert end.log_posterior == pytest.approx(landscape.value(end.parameters, end.shared))
+        assert ((end.terms.parameters >= 0) & (end.terms.parameters <= 1)).all()
+        assert end.log_posterior == pytest.approx(landscape.value(end.terms))
         left.append(descend(landscape, end, 400).log_posterior - end.log_posterior)
     assert np.median(left) < 0.5
 
@@ -89,10 +100,10 @@ def test_damped_steps_descend_to_the_end(problem, basis, widths):
 def test_after_a_shake_they_end_higher_than_quasi_newton_steps(problem):
     landscape = Landscape.of(make(problem.X[:200], problem.Y[:200], "cubic", metric="standardized", criterion="mdl"))
     rng = np.random.default_rng(3)
-    at = prune(landscape, independent(landscape, rng.random((12, 3)), np.ones(3)))
+    at = prune(landscape, independent(landscape, terms_at(landscape, rng.random((12, 3)), np.ones(3))))
     ends = []
     for _ in range(40):
-        start = independent(landscape, shake(rng, landscape, at), at.shared)
+        start = independent(landscape, shake(rng, landscape, at))
         ends.append([descend(landscape, start, 400, damped=damped).log_posterior for damped in (False, True)])
     by_quasi_newton, by_damped = np.median(ends, axis=0)
     assert by_damped > by_quasi_newton + 0.5
@@ -105,15 +116,12 @@ def test_a_step_that_bounds_turn_around_is_shortened(problem):
     n_ends = 0
     for _ in range(30):
         centers = np.clip(rng.normal(0.5, 0.6, (5, 4)), 0.0, 1.0)  # many on the walls
-        start = independent(landscape, centers, np.full(3, 0.8))
-        k, n = start.parameters.shape[0], start.parameters.size
-        families, x, shared = landscape.family.search.with_free_shared(
-            landscape.problem.families, start.parameters, start.shared
-        )
-        seen = with_families(landscape, families)
+        start = independent(landscape, terms_at(landscape, centers, np.full(3, 0.8)))
+        n, free = start.terms.parameters.size, raw(landscape, start.terms)
+        seen = landscape.problem._replace(families=free.families)
         low, high = np.append(np.zeros(n), np.full(3, -4.0)), np.append(np.ones(n), np.full(3, 4.0))
-        search = start_search(low, high, x)
-        work, curvature = make_work(seen, shared, k), make_curvature(seen, k)
+        search = start_search(low, high, free.x)
+        work, curvature = make_work(seen, free), make_curvature(seen, free)
         for _ in range(60):
             before = search.value[0]
             if not descend_damped(seen, 0.0, work, curvature, search, 1):
@@ -126,20 +134,20 @@ def test_a_step_that_bounds_turn_around_is_shortened(problem):
 
 def test_nowhere_to_go(problem):
     landscape = Landscape.of(make(problem.X, problem.Y, "gaussian", widths="shared"))
-    dependent = landscape.candidate(np.full((2, 3), 0.5), np.full(3, 0.8))
+    dependent = landscape.candidate(terms_at(landscape, np.full((2, 3), 0.5), np.full(3, 0.8)))
     assert descend(landscape, dependent, 20, damped=True) is dependent
-    nothing = landscape.candidate(np.empty((0, 3)), np.full(3, 0.8))
+    nothing = landscape.candidate(terms_at(landscape, np.empty((0, 3)), np.full(3, 0.8)))
     assert descend(landscape, nothing, 20, damped=True) is nothing
 
 
 def test_steps_cost_more_the_more_parameters_there_are(problem):
     landscape = Landscape.of(make(problem.X, problem.Y, "gaussian", widths="own"))
-    asked = landscape.family.search
-    seen = [
-        (with_families(landscape, asked.in_use(landscape.problem.families, np.array([1.0, 1.0, on]))), k)
-        for k, on in ((5, 0.0), (5, 1.0), (20, 1.0))
-    ]
-    costs = [gradients_a_step(problem, k) for problem, k in seen]
+    seen = []
+    for k, on in ((5, 0.0), (5, 1.0), (20, 1.0)):
+        terms = terms_at(landscape, np.full((k, 4), 0.5), np.array([1.0, 1.0, on]))
+        free = landscape.mixture.search.free(landscape.problem.families, terms)
+        seen.append((landscape.problem._replace(families=free.families), free))
+    costs = [gradients_a_step(problem, free) for problem, free in seen]
     assert costs == sorted(costs)
-    for problem, k in seen:
-        assert evaluations_a_call(problem, k, damped=True) < evaluations_a_call(problem, k)
+    for problem, free in seen:
+        assert evaluations_a_call(problem, free, damped=True) < evaluations_a_call(problem, free)

@@ -10,7 +10,7 @@ from saltus.engine.search.landscape import Landscape
 from saltus.engine.search.starts import set_terms
 from saltus.families.options import RADIAL_NAMES
 from saltus.families.profiles import RADIAL_PROFILES
-from tests.engine.designs import blind_to_faintness, make
+from tests.engine.designs import blind_to_faintness, make, terms_at
 from tests.problems import PROBLEMS, make_problem
 
 
@@ -32,12 +32,17 @@ def test_gradient_against_finite_differences(problem, basis, metric, widths):
     centers, relevance = rng.random((4, d)), np.array([0.7, 1.1, 0.4])
     if metric == "mahalanobis":
         relevance = np.ones(3)
-    _, to_centers, to_log_relevance = landscape.value_and_gradient(centers, relevance)
+    _, gradient = landscape.value_and_gradient(terms_at(landscape, centers, relevance))
+    to_centers, to_log_relevance = gradient[:-3].reshape(4, d), gradient[-3:]
     step = 1e-5
 
     def slope(change_centers, change_log):
         ends = [
-            landscape.value(centers + sign * step * change_centers, relevance * np.exp(sign * step * change_log))
+            landscape.value(
+                terms_at(
+                    landscape, centers + sign * step * change_centers, relevance * np.exp(sign * step * change_log)
+                )
+            )
             for sign in (1, -1)
         ]
         return (ends[0] - ends[1]) / (2 * step)
@@ -62,9 +67,9 @@ def test_its_value_is_that_of_the_chain(problem, metric, widths):
     relevance = np.array([0.7, 0.0, 0.4]) if metric == "learned" else np.ones(3)
     for k in (0, 1, 4):
         state = start_state(design.problem, design.linear.Q, design.Y, relevance)
-        centers = rng.random((k, 3 + (widths == "own")))
+        centers = terms_at(design, rng.random((k, 3 + (widths == "own"))), relevance)
         set_terms(design, state, centers)
-        assert landscape.value(centers, relevance) == pytest.approx(state.log_posterior[0], rel=1e-7, abs=1e-6)
+        assert landscape.value(centers) == pytest.approx(state.log_posterior[0], rel=1e-7, abs=1e-6)
 
 
 def test_many_tiles_and_near_dependence_are_factored_as_by_lapack(rng):
@@ -74,8 +79,8 @@ def test_many_tiles_and_near_dependence_are_factored_as_by_lapack(rng):
     relevance = np.array([1.5, 0.8])
     judged = set()
     for gap in 10.0 ** np.arange(-1, -7, -1.0):
-        centers = np.array([[0.2, 0.3], [0.7, 0.6], [0.2 + gap, 0.3]])
-        search, work = landscape.evaluate(centers, relevance)
+        centers = terms_at(landscape, [[0.2, 0.3], [0.7, 0.6], [0.2 + gap, 0.3]], relevance)
+        search, work = landscape.evaluate(centers)
         Phi = from_tiles(work.Phi)
         E, Q = np.split(from_tiles(landscape.problem.linear.tiles), [2], axis=1)
         new = Phi - Q @ (Q.T @ Phi)
@@ -83,7 +88,7 @@ def test_many_tiles_and_near_dependence_are_factored_as_by_lapack(rng):
         assert np.isfinite(search.value[0]) == independent.all()
         if independent.all():
             rss = ((E - new @ np.linalg.lstsq(new, E, rcond=None)[0]) ** 2).sum(axis=0)
-            assert search.value[0] == pytest.approx(landscape.log_posterior(rss, centers, relevance), abs=1e-6)
+            assert search.value[0] == pytest.approx(landscape.log_posterior(rss, centers), abs=1e-6)
         judged.add(bool(independent.all()))
     assert judged == {True, False}
 
@@ -96,15 +101,16 @@ def test_on_every_problem_value_and_gradient_are_those_of_the_chain(name):
     design = make(problem.X, problem.Y, "multiquadric", problem.weight, metric="standardized", k_max=2)
     landscape = Landscape.of(design)
     rng = np.random.default_rng(1)
-    parameters = 0.3 + 0.4 * rng.random((2, design.family.n_parameters))
-    direction, step, shared = rng.standard_normal(parameters.shape), 1e-5, design.family.starting_shared
+    parameters = 0.3 + 0.4 * rng.random((2, design.mixture.n_parameters))
+    direction, step, shared = rng.standard_normal(parameters.shape), 1e-5, design.mixture.starting_shared
     state = start_state(design.problem, design.linear.Q, design.Y, shared)
 
     def chain_value(at):
-        set_terms(design, state, at)
+        set_terms(design, state, terms_at(design, at))
         return state.log_posterior[0]
 
-    value, gradient, _ = landscape.value_and_gradient(parameters, shared)
+    value, gradient = landscape.value_and_gradient(terms_at(design, parameters))
+    gradient = gradient[: parameters.size].reshape(parameters.shape)
     assert value == pytest.approx(chain_value(parameters), rel=1e-6, abs=1e-5)
     slope = (chain_value(parameters + step * direction) - chain_value(parameters - step * direction)) / (2 * step)
     assert (gradient * direction).sum() == pytest.approx(slope, rel=1e-4, abs=1e-4 * np.abs(gradient).max())

@@ -16,7 +16,7 @@ from saltus.engine.search.pruning import (
     prune,
     usual_effort,
 )
-from tests.engine.designs import blind_to_faintness, make
+from tests.engine.designs import blind_to_faintness, make, terms_at
 from tests.many import FEW, N_ROWS
 from tests.problems import make_problem
 
@@ -30,36 +30,34 @@ def test_descent_and_elimination_never_lose(problem):
     landscape = Landscape.of(make(problem.X, problem.Y, "gaussian", widths="own"))
     rng = np.random.default_rng(2)
     for _ in range(5):
-        start = independent(landscape, rng.random((8, 4)), np.full(3, 0.8))
+        start = independent(landscape, terms_at(landscape, rng.random((8, 4)), np.full(3, 0.8)))
         down = descend(landscape, start, 20)
         assert down.log_posterior >= start.log_posterior
-        assert ((down.parameters >= 0) & (down.parameters <= 1)).all()
+        assert ((down.terms.parameters >= 0) & (down.terms.parameters <= 1)).all()
         pruned = prune(landscape, start)
         assert pruned.log_posterior >= descend(landscape, start, 60).log_posterior - 1e-9
-        assert pruned.log_posterior == pytest.approx(landscape.value(pruned.parameters, pruned.shared))
+        assert pruned.log_posterior == pytest.approx(landscape.value(pruned.terms))
 
 
 def test_eliminations_know_what_they_cost(problem):
     landscape = Landscape.of(make(problem.X, problem.Y, "cubic"))
-    at = landscape.candidate(np.random.default_rng(3).random((5, 3)), np.array([0.7, 1.1, 0.4]))
+    centers = np.random.default_rng(3).random((5, 3))
+    at = landscape.candidate(terms_at(landscape, centers, np.array([0.7, 1.1, 0.4])))
     for candidate in eliminations(landscape, at):
-        assert len(candidate.parameters) + (candidate.shared > 0).sum() == 7
-        assert candidate.log_posterior == pytest.approx(
-            landscape.value(candidate.parameters, candidate.shared), abs=1e-6
-        )
-    cheapest = max(landscape.value(np.delete(at.parameters, j, axis=0), at.shared) for j in range(5))
+        assert len(candidate.terms) + (candidate.terms.shared > 0).sum() == 7
+        assert candidate.log_posterior == pytest.approx(landscape.value(candidate.terms), abs=1e-6)
+    cheapest = max(landscape.value(at.terms.without(j)) for j in range(5))
     assert eliminations(landscape, at)[0].log_posterior == pytest.approx(cheapest, abs=1e-6)
 
 
 def test_dependent_terms_are_left_out(problem):
     landscape = Landscape.of(make(problem.X, problem.Y, "gaussian", widths="shared"))
     centers = np.random.default_rng(4).random((4, 3))
-    twice = np.vstack([centers, centers[:2]])
-    relevance = np.full(3, 0.8)
-    assert landscape.value(twice, relevance) == -np.inf
-    assert len(independent(blind_to_faintness(landscape), twice, relevance).parameters) == 4
-    far = independent(landscape, centers, np.full(3, 100.0))
-    assert len(far.parameters) < 4
+    twice = terms_at(landscape, np.vstack([centers, centers[:2]]), np.full(3, 0.8))
+    assert landscape.value(twice) == -np.inf
+    assert independent(blind_to_faintness(landscape), twice).k == 4
+    far = independent(landscape, terms_at(landscape, centers, np.full(3, 100.0)))
+    assert far.k < 4
 
 
 def test_descents_see_more_and_more_rows(many_rows, rng):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from saltus.engine.search.landscape import Landscape
-from saltus.engine.search.starts import descend_from_starts, starting_parameters, weighted_quantiles
-from tests.engine.designs import make
+from saltus.engine.search.starts import descend_from_starts, starting_terms
+from saltus.families.radial.search import weighted_quantiles
+from tests.engine.designs import make, radial_of, terms_at
 from tests.many import FEW, N_ROWS
 
 
@@ -13,8 +14,9 @@ from tests.many import FEW, N_ROWS
 def test_rows_are_found_in_the_unit_cube(data, options):
     X, y = data
     design = make(X, y, **options)
-    parameters = design.family.search.parameters_of_rows(design.problem.families, design.rows)
-    np.testing.assert_allclose(design.family.decode(parameters)[0], design.box.to_unit(X), atol=1e-7)
+    family = radial_of(design)
+    parameters = family.search.at_rows(design.problem.families.radial, design.rows)
+    np.testing.assert_allclose(family.decode(parameters)[0], design.box.to_unit(X), atol=1e-7)
 
 
 def test_outliers_do_not_keep_centres_from_the_others(data, rng):
@@ -22,7 +24,7 @@ def test_outliers_do_not_keep_centres_from_the_others(data, rng):
     X = X.copy()
     X[:2] = [1000.0, -1000.0, 500.0]
     design = make(X, y)
-    centers, _ = design.family.decode(starting_parameters(rng, design, many=True))
+    centers, _ = radial_of(design).decode(starting_terms(rng, design, many=True).parameters)
     inside = (np.abs(design.box.from_unit(centers) - 0.5) < 1.5).all(axis=1)
     assert inside.mean() > 0.8
 
@@ -39,36 +41,36 @@ def test_a_weight_is_so_many_rows(data, rng):
 def test_an_input_that_is_nearly_constant_gets_centres_all_over(data, rng):
     X, y = data
     X = np.column_stack([X, (np.arange(80) == 7).astype(float)])
-    centers = starting_parameters(rng, make(X, y, widths="shared"), many=True)
+    centers = starting_terms(rng, make(X, y, widths="shared"), many=True).parameters
     assert np.unique(centers[:, 3]).size > 5
 
 
 def test_the_best_start_is_taken_to_all_rows(many_rows, rng):
     design = make(*many_rows)
-    d = design.family.n_parameters
-    starts = [rng.random((k, d)) for k in (1, 3)]
+    d = design.mixture.n_parameters
+    starts = [terms_at(design, rng.random((k, d))) for k in (1, 3)]
     seen = []
 
-    def stay(landscape, parameters, shared):
-        candidate = landscape.candidate(parameters, shared)
-        seen.append((landscape.n_rows, len(parameters), candidate.log_posterior))
+    def stay(landscape, terms):
+        candidate = landscape.candidate(terms)
+        seen.append((landscape.n_rows, len(terms), candidate.log_posterior))
         return candidate
 
     finest = Landscape.of(design, policy=FEW)
     found = descend_from_starts(rng, design, finest, starts, stay, lambda: True)
     best = 1 if seen[0][2] > seen[1][2] else 3
     assert [(n_rows, k) for n_rows, k, _ in seen] == [(100, 1), (100, 3), (400, best), (N_ROWS, best)]
-    assert found.log_posterior == finest.value(found.parameters, found.shared) == seen[-1][2]
+    assert found.log_posterior == finest.value(found.terms) == seen[-1][2]
 
 
 def test_a_descent_that_must_stop_sees_no_more_rows(many_rows, rng):
     design = make(*many_rows)
     seen = []
 
-    def stay(landscape, parameters, shared):
+    def stay(landscape, terms):
         seen.append(landscape.n_rows)
-        return landscape.candidate(parameters, shared)
+        return landscape.candidate(terms)
 
-    start = rng.random((2, design.family.n_parameters))
+    start = terms_at(design, rng.random((2, design.mixture.n_parameters)))
     descend_from_starts(rng, design, Landscape.of(design, policy=FEW), [start], stay, lambda: False)
     assert seen == [100]

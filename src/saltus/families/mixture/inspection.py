@@ -56,8 +56,8 @@ class MixtureInspection:
         """Say which inputs (d,) the terms use, and how much."""
         if self._is_radial:
             return self.mixture.members[0].inspection.use(box, self.mixture.own(terms, 0))
-        used = self.uses(box, terms)
-        return _use_by_terms(used.any(axis=0).astype(np.float64), used.sum(axis=0).astype(np.float64), "")
+        n_using: Ints = self.uses(box, terms).sum(axis=0)
+        return _use_by_terms((n_using > 0).astype(np.float64), n_using.astype(np.float64), "")
 
     def use_in_draws(self, box: UnitBox, n_terms: Ints, terms: TermSet, shared: Floats) -> InputUse:
         """Say how probable it is that terms use each input, and how much: n draws of n_terms (n,) terms each."""
@@ -73,7 +73,8 @@ class MixtureInspection:
                 used[which] = member.inspection.uses(box, self.mixture.own(terms, family))
         counts = np.zeros((n_draws, len(box.varies)))
         np.add.at(counts, draw, used)
-        return _use_by_terms((counts > 0).mean(axis=0), counts.mean(axis=0), ", in the mean over draws")
+        probability: Floats = (counts > 0).mean(axis=0)
+        return _use_by_terms(probability, counts.mean(axis=0), ", in the mean over draws")
 
     def strength(self, box: UnitBox, terms: TermSet) -> Floats:
         """Say how strongly the terms depend on each input (d,), for one unit of it; 0 where they do not."""

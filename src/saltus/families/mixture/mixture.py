@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import cast
 
 import numpy as np
 
 from saltus._tiles import to_tiles
 from saltus._typing import Bools, Floats, Ints
-from saltus.families.family import Family, FittedFamily
-from saltus.families.inputs import InputData, InputScale, Law
+from saltus.families.family import ChoosingFamily, Family, FittedFamily
+from saltus.families.inputs import InputData
 from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
+from saltus.families.radial.family import FittedRadial
 from saltus.families.registry import PRODUCT, RADIAL, RIDGE, Families
 from saltus.families.terms import TermSet
 
@@ -64,6 +66,11 @@ class FittedMixture:
     def radial_family(self) -> int:
         """The number of the family whose terms share parameters, or -1."""
         return next((f for f, member in enumerate(self.members) if member.geometry == RADIAL), -1)
+
+    @property
+    def _radial(self) -> FittedRadial:
+        """The radial family, where there is one."""
+        return cast(FittedRadial, self.members[self.radial_family])
 
     @property
     def starting_shared(self) -> Floats:
@@ -126,7 +133,7 @@ class FittedMixture:
         geometry = np.array([member.geometry for member in self.members])
         radial = None
         if self.radial_family >= 0:
-            radial = self.members[self.radial_family].data(U, None if like is None else like.radial)
+            radial = self._radial.data(U, None if like is None else like.radial)
         return Families(
             geometry=geometry,
             shares=np.arange(1, n + 1) / n,
@@ -144,14 +151,14 @@ class FittedMixture:
         """Prepare the rows for terms that choose inputs: the same for all of them."""
         names = {PRODUCT: "product", RIDGE: "ridge"}
         made: dict[str, InputData | None] = dict.fromkeys(names.values())
-        choosing = [member for member in self.members if member.geometry in names]
+        choosing = {f: cast(ChoosingFamily, each) for f, each in enumerate(self.members) if each.geometry in names}
         if not choosing:
             return made
-        scale: InputScale = choosing[0].scale
+        scale = next(iter(choosing.values())).scale
         before = None if like is None else (like.product or like.ridge)
         rows = to_tiles(scale.standardize(U)) if before is None else before.rows
         for geometry, name in names.items():
-            laws: list[Law | None] = [member.law if member.geometry == geometry else None for member in self.members]
+            laws = [choosing[f].law if each.geometry == geometry else None for f, each in enumerate(self.members)]
             if any(laws):
                 made[name] = scale.data(rows, laws)
         return made
@@ -207,7 +214,7 @@ class FittedMixture:
             raise ValueError(
                 "init as an array of points needs a radial family, whose terms have a centre. Leave it out."
             )
-        own = self.members[self.radial_family].encode(points)
+        own = self._radial.encode(points)
         return self.padded(own, self.radial_family, self.starting_shared)
 
     def draw(self, rng: np.random.Generator, n: int, shared: Floats | None = None) -> TermSet:

@@ -1,12 +1,13 @@
 """What descents, starts and hops ask of the families of a fit together."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from saltus._tiles import from_tiles, rounded, to_tiles
 from saltus._typing import Floats, Ints
+from saltus.families.family import ChoosingFamily
 from saltus.families.free import FreeParameters, FreeTerms
 from saltus.families.registry import PRODUCT, RADIAL, Families
 from saltus.families.terms import TermSet
@@ -102,7 +103,8 @@ class MixtureSearch:
                 Phi[:, which] = member.search.columns_of_rows(families.radial, root_weight, own)
             else:
                 assert data is not None
-                Phi[:, which] = member.columns_at(from_tiles(data.rows), own) * root_weight.reshape(-1, 1)
+                columns = cast(ChoosingFamily, member).columns_at(from_tiles(data.rows), own)
+                Phi[:, which] = columns * root_weight.reshape(-1, 1)
         return Phi
 
     def without_one_shared(self, shared: Floats) -> list[Floats]:

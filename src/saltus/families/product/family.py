@@ -85,7 +85,7 @@ class Product:
 
 @dataclass(frozen=True)
 class FittedProduct:
-    """Products on given data."""
+    """Products on given data, with all methods that the mixture asks."""
 
     product: Product
     scale: InputScale

@@ -61,7 +61,7 @@ def draw_factor(
 
 
 @kernel
-def draw_product(rng: np.random.Generator, data: InputData, family: int, edits: Edits, which: int) -> None:
+def draw_product(rng: np.random.Generator, data: InputData | None, family: int, edits: Edits, which: int) -> None:
     """Draw the first incoming term of an edit from nu."""
     if data is None:
         return
@@ -112,7 +112,7 @@ def shrink_product(choices: Ints, parameters: Floats, factor: int) -> None:
 @kernel
 def change_product(
     rng: np.random.Generator,
-    data: InputData,
+    data: InputData | None,
     terms: Terms,
     moved: int,
     walk_scale: float,
@@ -154,7 +154,7 @@ def change_product(
     return True, data.log_pi[family, g] - data.log_pi[family, g - 1]
 
 
-def count_product(data: InputData, choices: Ints) -> int:
+def count_product(data: InputData | None, choices: Ints) -> int:
     """Count the parameters in use of one term."""
     if data is None:
         return 0
@@ -174,7 +174,7 @@ def slope_from(position: float, end: float, side: int) -> float:
 
 
 @kernel
-def decode_product(data: InputData, choices: Ints, parameters: Floats, decoded: Floats) -> None:
+def decode_product(data: InputData | None, choices: Ints, parameters: Floats, decoded: Floats) -> None:
     """Turn choices and parameters into b and c of each factor."""
     if data is None:
         return
@@ -204,7 +204,7 @@ def decode_product(data: InputData, choices: Ints, parameters: Floats, decoded: 
 
 
 @kernel
-def evaluate_product(data: InputData, t: int, decoded: Floats, root_weight: Floats, column: Floats) -> None:
+def evaluate_product(data: InputData | None, t: int, decoded: Floats, root_weight: Floats, column: Floats) -> None:
     """Set column[n] to the root of the weight times the product of the factors. O(L g)."""
     if data is None:
         return
@@ -216,7 +216,7 @@ def evaluate_product(data: InputData, t: int, decoded: Floats, root_weight: Floa
 
 
 @kernel
-def unpack_product(data: InputData, x: Floats, first: int, decoded: Floats) -> None:
+def unpack_product(data: InputData | None, x: Floats, first: int, decoded: Floats) -> None:
     """Set b and c of the factors of a decoded term from a point of a descent: see `ProductSearch.free`. O(g)."""
     if data is None:
         return
@@ -260,7 +260,7 @@ def add_stretched(multiple: float, slope: Floats, x: Floats, b: float, c: float,
 
 @kernel
 def add_product_derivatives(
-    data: InputData, t: int, decoded: Floats, root_weight: Floats, scratch: Floats, columns: Floats, first: int
+    data: InputData | None, t: int, decoded: Floats, root_weight: Floats, scratch: Floats, columns: Floats, first: int
 ) -> None:
     """Add the derivatives of a column by the coordinates of a descent to columns[first], columns[first + 1] and so on.
 
@@ -289,7 +289,7 @@ def add_product_derivatives(
 
 @kernel
 def pull_back_product(
-    data: InputData,
+    data: InputData | None,
     t: int,
     decoded: Floats,
     root_weight: Floats,

@@ -157,10 +157,11 @@ class Radial:
 
 @dataclass(frozen=True)
 class FittedRadial:
-    """Radial terms on given data: where their metric is Euclidean, and what their parameters mean.
+    """Radial terms on given data, with all methods that the mixture asks.
 
-    A term has the v coordinates of its centre in the unit cube and, where widths are the terms' own, one for its width.
-    Terms share the relevances (q,) of a learned metric; they are 1 where it is given.
+    It knows where their metric is Euclidean, and what their parameters mean: a term has the v coordinates of its centre
+    in the unit cube and, where widths are the terms' own, one for its width. Terms share the relevances (q,) of a
+    learned metric; they are 1 where it is given.
     """
 
     radial: Radial

@@ -88,7 +88,7 @@ def make_radial_work(data: RadialData, shared: Floats, term: Ints, first: Ints) 
     )
 
 
-def count_relevances(data: RadialData, shared: Floats) -> int:
+def count_relevances(data: RadialData | None, shared: Floats) -> int:
     """Count the inputs that are switched on, where the metric is learned; 0 where it is given."""
     if data is None:
         return 0
@@ -100,7 +100,7 @@ def count_relevances(data: RadialData, shared: Floats) -> int:
     return n_active
 
 
-def count_radial(data: RadialData, shared: Floats) -> int:
+def count_radial(data: RadialData | None, shared: Floats) -> int:
     """Count the parameters of one term: the coordinates of its centre along the inputs in use, and its width."""
     if data is None:
         return 0
@@ -128,7 +128,7 @@ kernel_sharpness = glue(sharpness_at)
 
 
 @kernel
-def decode_radial(data: RadialData, parameters: Floats, decoded: Floats) -> None:
+def decode_radial(data: RadialData | None, parameters: Floats, decoded: Floats) -> None:
     """Find the coordinates (q,) of a centre among the rows; last, its sharpness. O(q p)."""
     if data is None:
         return
@@ -160,7 +160,7 @@ def squared_distances(X: Floats, center: Floats, relevance: Floats, column: Floa
 
 @kernel
 def evaluate_radial(
-    data: RadialData, t: int, decoded: Floats, relevance: Floats, root_weight: Floats, column: Floats
+    data: RadialData | None, t: int, decoded: Floats, relevance: Floats, root_weight: Floats, column: Floats
 ) -> None:
     """Set column[n] = sqrt(weight_n) phi(r_n) for the rows of tile t. O(L q)."""
     if data is None:
@@ -173,7 +173,7 @@ def evaluate_radial(
 
 @kernel
 def propose_shared_radial(
-    rng: np.random.Generator, data: RadialData, k: int, relevance: Floats, proposed: Floats
+    rng: np.random.Generator, data: RadialData | None, k: int, relevance: Floats, proposed: Floats
 ) -> tuple[int, bool, float]:
     """Propose other relevances: fill `proposed`, return (move, feasible, log_green).
 
@@ -210,9 +210,9 @@ def propose_shared_radial(
 
 
 @kernel
-def unpack_radial(data: RadialData, x: Floats, work: RadialWork) -> None:
+def unpack_radial(data: RadialData | None, x: Floats, work: RadialWork | None) -> None:
     """Find the centres and the relevances of a point of a descent: own parameters of terms, then log relevances."""
-    if data is None:
+    if data is None or work is None:
         return
     to_metric = data.to_metric
     q, p = to_metric.shape
@@ -229,10 +229,10 @@ def unpack_radial(data: RadialData, x: Floats, work: RadialWork) -> None:
 
 @kernel
 def evaluate_radial_and_slope(
-    data: RadialData, t: int, j: int, root_weight: Floats, work: RadialWork, column: Floats
+    data: RadialData | None, t: int, j: int, root_weight: Floats, work: RadialWork | None, column: Floats
 ) -> None:
     """Evaluate the column of radial term j; keep r^2 and slope[n] = sqrt(weight_n) d phi / d r^2. O(L q)."""
-    if data is None:
+    if data is None or work is None:
         return
     squared, slope = work.squared[t, j], work.slope[t, j]
     squared_distances(data.rows[t], work.centers[j], work.relevance, squared)
@@ -243,9 +243,9 @@ def evaluate_radial_and_slope(
 
 
 @kernel
-def clear_radial_sums(data: RadialData, work: RadialWork) -> None:
+def clear_radial_sums(data: RadialData | None, work: RadialWork | None) -> None:
     """Begin to sum a gradient."""
-    if data is None:
+    if data is None or work is None:
         return
     clear(work.totals)
     clear(work.pulls)
@@ -254,9 +254,9 @@ def clear_radial_sums(data: RadialData, work: RadialWork) -> None:
 
 
 @kernel
-def begin_radial_tile(data: RadialData, work: RadialWork) -> None:
+def begin_radial_tile(data: RadialData | None, work: RadialWork | None) -> None:
     """Begin with a tile."""
-    if data is None:
+    if data is None or work is None:
         return
     clear(work.by_squared[1])
 
@@ -271,9 +271,9 @@ def weigh_by_slope(by_column: Floats, slope: Floats, sharpness: float, by_square
 
 
 @kernel
-def pull_back_radial(data: RadialData, t: int, j: int, by_column: Floats, work: RadialWork) -> None:
+def pull_back_radial(data: RadialData | None, t: int, j: int, by_column: Floats, work: RadialWork | None) -> None:
     """Add what a tile says about radial term j, given d log pi by its column. O(L q)."""
-    if data is None:
+    if data is None or work is None:
         return
     q = work.relevance.size
     weigh_by_slope(by_column, work.slope[t, j], work.centers[j, q], work.by_squared)
@@ -283,9 +283,9 @@ def pull_back_radial(data: RadialData, t: int, j: int, by_column: Floats, work: 
 
 
 @kernel
-def pull_back_shared_radial(data: RadialData, t: int, work: RadialWork, gradient: Floats) -> None:
+def pull_back_shared_radial(data: RadialData | None, t: int, work: RadialWork | None, gradient: Floats) -> None:
     """Add what a tile says about the relevances, once all terms were pulled back. O(L q)."""
-    if data is None:
+    if data is None or work is None:
         return
     if data.learns_metric:
         for i in range(work.relevance.size):
@@ -293,9 +293,9 @@ def pull_back_shared_radial(data: RadialData, t: int, work: RadialWork, gradient
 
 
 @kernel
-def finish_radial_gradient(data: RadialData, work: RadialWork, gradient: Floats) -> None:
+def finish_radial_gradient(data: RadialData | None, work: RadialWork | None, gradient: Floats) -> None:
     """Turn the sums over rows into the gradient. O(k q p)."""
-    if data is None:
+    if data is None or work is None:
         return
     to_metric, shared = data.to_metric, work.first_shared
     q, p = to_metric.shape
@@ -338,9 +338,11 @@ def add_product(multiple: float, a: Floats, b: Floats, column: Floats) -> None:
 
 
 @kernel
-def add_radial_derivatives(data: RadialData, t: int, alpha: Floats, work: RadialWork, columns: Floats) -> None:
+def add_radial_derivatives(
+    data: RadialData | None, t: int, alpha: Floats, work: RadialWork | None, columns: Floats
+) -> None:
     """Add derivatives in one tile: of columns by own parameters, of outputs by log relevances. O(L k q (p + c))."""
-    if data is None:
+    if data is None or work is None:
         return
     rows, n_outputs = data.rows[t], alpha.shape[0]
     q, p = data.to_metric.shape

@@ -75,7 +75,7 @@ def find_partner(terms: Terms, p: int, one: int, reach: float) -> int:
 @kernel
 def split_radial(
     rng: np.random.Generator,
-    data: RadialData,
+    data: RadialData | None,
     family: int,
     log_weight: float,
     terms: Terms,
@@ -127,7 +127,7 @@ def split_radial(
 @kernel
 def merge_radial(
     rng: np.random.Generator,
-    data: RadialData,
+    data: RadialData | None,
     family: int,
     log_weight: float,
     terms: Terms,
@@ -160,7 +160,7 @@ def merge_radial(
 @kernel
 def move_radial_pair(
     rng: np.random.Generator,
-    data: RadialData,
+    data: RadialData | None,
     family: int,
     terms: Terms,
     split_scale: float,
@@ -211,7 +211,7 @@ def move_radial_pair(
 @kernel
 def walk_radial(
     rng: np.random.Generator,
-    data: RadialData,
+    data: RadialData | None,
     terms: Terms,
     moved: int,
     walk_scale: float,
@@ -232,7 +232,7 @@ def walk_radial(
 
 
 @kernel
-def draw_radial(rng: np.random.Generator, data: RadialData, edits: Edits, which: int) -> None:
+def draw_radial(rng: np.random.Generator, data: RadialData | None, edits: Edits, which: int) -> None:
     """Draw the first incoming term of an edit from nu."""
     if data is None:
         return

@@ -87,7 +87,7 @@ class Ridge:
 
 @dataclass(frozen=True)
 class FittedRidge:
-    """Ridges on given data."""
+    """Ridges on given data, with all methods that the mixture asks."""
 
     ridge: Ridge
     scale: InputScale

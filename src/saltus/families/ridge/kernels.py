@@ -47,7 +47,7 @@ kernel_direction = glue(direction_at)
 
 
 @kernel
-def draw_ridge(rng: np.random.Generator, data: InputData, family: int, edits: Edits, which: int) -> None:
+def draw_ridge(rng: np.random.Generator, data: InputData | None, family: int, edits: Edits, which: int) -> None:
     """Draw the first incoming term of an edit from nu."""
     if data is None:
         return
@@ -67,7 +67,7 @@ def draw_ridge(rng: np.random.Generator, data: InputData, family: int, edits: Ed
 @kernel
 def change_ridge(
     rng: np.random.Generator,
-    data: InputData,
+    data: InputData | None,
     terms: Terms,
     moved: int,
     walk_scale: float,
@@ -118,7 +118,7 @@ def change_ridge(
     return True, log_green
 
 
-def count_ridge(data: InputData, choices: Ints) -> int:
+def count_ridge(data: InputData | None, choices: Ints) -> int:
     """Count the parameters in use of one term: those of its profile, and one less than it has inputs."""
     if data is None:
         return 0
@@ -145,7 +145,7 @@ def set_direction(data: InputData, decoded: Floats, g: int) -> None:
 
 
 @kernel
-def decode_ridge(data: InputData, choices: Ints, parameters: Floats, decoded: Floats) -> None:
+def decode_ridge(data: InputData | None, choices: Ints, parameters: Floats, decoded: Floats) -> None:
     """Turn choices and parameters into a direction, an offset and a slope."""
     if data is None:
         return
@@ -177,7 +177,7 @@ def constant_of(decoded: Floats) -> float:
 
 
 @kernel
-def evaluate_ridge(data: InputData, t: int, decoded: Floats, root_weight: Floats, column: Floats) -> None:
+def evaluate_ridge(data: InputData | None, t: int, decoded: Floats, root_weight: Floats, column: Floats) -> None:
     """Set column[n] to the root of the weight times phi. O(L g)."""
     if data is None:
         return
@@ -186,7 +186,7 @@ def evaluate_ridge(data: InputData, t: int, decoded: Floats, root_weight: Floats
 
 
 @kernel
-def unpack_ridge(data: InputData, x: Floats, first: int, decoded: Floats) -> None:
+def unpack_ridge(data: InputData | None, x: Floats, first: int, decoded: Floats) -> None:
     """Set offset, slope and direction of a decoded term from a point of a descent: see `RidgeSearch.free`. O(g)."""
     if data is None:
         return
@@ -203,7 +203,7 @@ def unpack_ridge(data: InputData, x: Floats, first: int, decoded: Floats) -> Non
 
 @kernel
 def add_ridge_derivatives(
-    data: InputData, t: int, decoded: Floats, root_weight: Floats, scratch: Floats, columns: Floats, first: int
+    data: InputData | None, t: int, decoded: Floats, root_weight: Floats, scratch: Floats, columns: Floats, first: int
 ) -> None:
     """Add the derivatives of a column by the coordinates of a descent to columns[first], columns[first + 1] and so on.
 
@@ -235,7 +235,7 @@ def add_ridge_derivatives(
 
 @kernel
 def pull_back_ridge(
-    data: InputData,
+    data: InputData | None,
     t: int,
     decoded: Floats,
     root_weight: Floats,
