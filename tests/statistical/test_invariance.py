@@ -132,7 +132,8 @@ BUGS = {
     "a width that walks past its end and is put back": (
         ("flat_mixture", "products"),
         PRODUCT,
-        [("scale * rng.standard_normal()\n", "scale * rng.standard_normal()\n" + 16 * " " + "value = min(max(value, 0.0), 1.0)\n")],
+        [("factor + i] = value", "factor + i] = min(max(value, 0.0), 1.0)"),
+         ("inside = inside and 0.0 <= value <= 1.0", "pass")],
     ),
     "an input that is taken twice": (
         ("flat_mixture", "products"),
