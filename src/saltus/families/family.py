@@ -132,6 +132,10 @@ class FittedFamily(Protocol):
         """What coefficients inside are divided by to be in the user's units."""
 
     @property
+    def coefficient_spread(self) -> float:
+        """The standard deviation of coefficients before data are seen, in those of the output; infinite: any."""
+
+    @property
     def search(self) -> Any:
         """What descents ask: see FamilySearch."""
 

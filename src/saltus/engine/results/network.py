@@ -82,7 +82,25 @@ def network_from_factor(design: Design, terms: TermSet, factor: Factor) -> Netwo
     m = m_fixed + len(terms)
     R = factor.R[:m, :m].copy()
     R[:m_fixed, :m_fixed] = design.linear.R
-    return make_network(design, terms, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
+    spread = design.mixture.coefficient_spreads(terms)
+    if np.isinf(spread).all():
+        return make_network(design, terms, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
+    return make_network(design, terms, shrink(R, factor.Z[:, :m], factor.rss / design.problem.n_total, spread))
+
+
+def shrink(R: Floats, Z: Floats, noise_variance: Floats, spread: Floats) -> Floats:
+    """Find the coefficients (m, c) that are most probable where those of terms are N(0, spread^2), given the noise.
+
+    Least squares leaves coefficients of columns that are nearly dependent free to be huge and cancel, as they do at the
+    rows and nowhere else. O(c m^3).
+    """
+    m_fixed = R.shape[1] - spread.size
+    alpha = np.empty((len(R), len(Z)))
+    for i, variance in enumerate(noise_variance):
+        prior = np.zeros((spread.size, R.shape[1]))
+        prior[:, m_fixed:] = np.diag(np.sqrt(variance) / spread)
+        alpha[:, i] = np.linalg.lstsq(np.vstack([R, prior]), np.append(Z[i], np.zeros(spread.size)), rcond=None)[0]
+    return alpha
 
 
 def make_network(design: Design, terms: TermSet, alpha: Floats) -> Network:

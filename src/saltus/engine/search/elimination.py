@@ -1,7 +1,8 @@
 """Backward elimination: terms go out one by one, the cheapest to lose first, all the way down.
 
-Coefficients are refitted by algebra alone: with G the inverse of the Gram matrix of the columns less the linear term and
-a their coefficients, losing column j raises RSS by a_j^2 / G_jj, after which G less g_j g_j' / G_jj is that of the rest.
+Coefficients are refitted by algebra alone: with G the inverse of the Gram matrix of the columns less the linear term
+and a their coefficients, losing column j raises RSS by a_j^2 / G_jj, after which G less g_j g_j' / G_jj is that of the
+rest.
 """
 
 from dataclasses import dataclass

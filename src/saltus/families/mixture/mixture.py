@@ -107,6 +107,13 @@ class FittedMixture:
         """Find what coefficients (k,) inside are divided by to be in the user's units."""
         return np.array([member.coefficient_scale for member in self.members])[terms.family]
 
+    def coefficient_spreads(self, terms: TermSet) -> Floats:
+        """Find the standard deviations (k,) that coefficients have before data are seen; infinite where nothing holds.
+
+        In standard deviations of the output.
+        """
+        return np.array([member.coefficient_spread for member in self.members])[terms.family]
+
     @property
     def search(self) -> MixtureSearch:
         """What descents, starts and hops ask."""

@@ -172,6 +172,7 @@ class FittedRadial:
 
     geometry = RADIAL
     n_choices = 0  # discrete, of a term
+    coefficient_spread = np.inf
 
     @property
     def n_parameters(self) -> int:

@@ -96,6 +96,7 @@ class FittedRidge:
     starting_shared = np.zeros(0)
     n_switches = 0
     coefficient_scale = 1.0
+    coefficient_spread = 1.0  # terms have a height of 1
 
     @property
     def most_inputs(self) -> int:
