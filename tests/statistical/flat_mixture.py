@@ -26,7 +26,7 @@ from tests.problems import make_problem
 
 K_MAX, MEAN, COST = 5, 6.0, 0.3
 STEPS_BETWEEN_LOOKS = 20
-NEAR, EDGE = 0.15, 0.02
+NEAR, EDGE = 0.15, 0.01
 
 # Of one, two or three inputs, where these are not all as probable.
 UNEVEN = np.array([0.85, 0.1, 0.05])

@@ -25,10 +25,9 @@ NAMES = ["angle", "load", "constant", "speed"]
 EVERY = ["gaussian", Product(("hinge", "wave", "identity")), "steps", Ridge(("sigmoid", "bump"), max_inputs=2)]
 BASES = {
     "four families": EVERY,
-    "names": ["gaussian", "hinges", "steps", "ridges"],
+    "a given metric": [Radial("cubic", metric="standardized"), "hinges", "steps", "ridges"],
     "products": Product(("hinge", "step", "bump", "hat"), extrapolate="free"),
     "ridges": Ridge(("hinge", "sigmoid", "bump")),
-    "radial, given metric": ["bumps", Radial("cubic", metric="standardized")],
 }
 QUICK = {"n_iter": 2000, "n_chains": 2, "init": "empty", "random_state": 0}
 FEW_DRAWS = {"n_iter": 3000, "n_draws": 30, "n_chains": 2, "init": "empty", "random_state": 0}
@@ -266,8 +265,27 @@ def test_points_to_start_at_need_a_radial_family(data):
         AnnealedRegressor("hinges", n_iter=100, init=X.to_numpy()[:2]).fit(X, y)
 
 
+@pytest.mark.parametrize("basis", ["hinges", "ridges", ["gaussian", "steps", "ridges"]], ids=str)
+@pytest.mark.parametrize("kind", [AnnealedRegressor, BayesianRegressor])
+@pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_data_that_leave_little_to_find(rng, kind, basis):
+    """Inputs that do not vary, that have two values, or a wild one; three rows; an output that is constant."""
+    y, wild = rng.random(40), rng.random((40, 2))
+    wild[0, 0] = 1e12
+    model = kind(basis, n_iter=300, n_chains=1, init="empty", random_state=0)
+    for X, y_of_rows in (
+        (np.ones((40, 2)), y),
+        (rng.integers(0, 2, (40, 3)).astype(float), y),
+        (wild, y),
+        (wild[1:4], y[1:4]),
+        (wild[1:], np.full(39, 3.0)),
+    ):
+        assert np.isfinite(model.fit(X, y_of_rows).predict(X)).all()
+
+
 def test_a_term_is_written_with_the_names_of_inputs(models):
-    network = models["annealed", "names"]._single_network
+    network = models["annealed", "a given metric"]._single_network
     numbers = network.mixture.inspection.numbers(network.box, network.terms)
     for table in numbers.tables(NAMES, ["up", "down"], network.term_coef, ".3g"):
         if "term" in [name for name, _ in table.columns]:
