@@ -159,3 +159,11 @@ def test_choices_that_cannot_be_are_not_accepted(rng, at, value):
     assert design.mixture.accepts(terms)
     terms.choices[1, at] = value
     assert not design.mixture.accepts(terms)
+
+
+@pytest.mark.parametrize("value", [-0.01, 1.01, np.nan])
+def test_parameters_that_cannot_be_are_not_accepted(rng, value):
+    _, design = make_choosing(Product(("hinge", "step")))
+    terms = design.mixture.draw(rng, 3)
+    terms.parameters[1, 0] = value
+    assert not design.mixture.accepts(terms)
