@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from saltus.engine.kernels import edit_algebra, moves, target
-from saltus.families import profiles, terms
+from saltus.families import inputs, line_profiles, profiles, registry, terms
 from saltus.families.radial.kernels import RadialData
 from saltus.families.registry import RADIAL, Families
 from saltus.families.terms import make_terms
@@ -85,3 +85,46 @@ def terms_of(parameters, k_max, shared=(), n_choices=0):
     made.parameters[:k] = parameters
     made.k[0] = k
     return made
+
+
+@njit
+def draw_terms(rng, families, edits):
+    """Fill the first incoming term of every edit with a fresh one."""
+    for which in range(edits.n_in.size):
+        registry.draw_term(rng, families, edits, which)
+
+
+def columns_of(families, terms, root_weight):
+    """Evaluate terms as a chain does, at the rows of its tiles (n_tiles, L): (n_tiles, k, L)."""
+    columns = np.zeros((len(root_weight), len(terms), root_weight.shape[1]))
+    decoded = np.zeros(families.n_decoded)
+    _fill(families, terms.family, terms.choices, terms.parameters, terms.shared, root_weight, decoded, columns)
+    return columns
+
+
+@njit
+def _fill(families, family, choices, parameters, shared, root_weight, decoded, columns):
+    for j in range(family.size):
+        registry.decode_term(families, family[j], choices[j], parameters[j], decoded)
+        for t in range(columns.shape[0]):
+            registry.evaluate_term(families, t, family[j], decoded, shared, root_weight[t], columns[t, j])
+
+
+@njit
+def weigh_profile(code, x, b, c, weight, column):
+    line_profiles.weigh_profile(code, x, b, c, weight, column)
+
+
+@njit
+def weigh_slope(code, x, b, c, weight, column):
+    line_profiles.weigh_slope(code, x, b, c, weight, column)
+
+
+@njit
+def draw_other_input(rng, chosen, stride, g, n_inputs):
+    return inputs.draw_other_input(rng, chosen, stride, g, n_inputs)
+
+
+@njit
+def find_position(data, at, u):
+    return inputs.find_position(data, at, u)

@@ -133,7 +133,14 @@ def test_compile_compiles_every_entry_point_and_says_where_it_is(monkeypatch):
     monkeypatch.setattr(_compile.EntryPoint, "__call__", call)
     code, out, err = run("compile")
     assert code == 0, err
-    assert called == {"descend", "descend_damped", "run_block", "run_block_with_shared_moves", "run_sample_block"}
+    assert called == {
+        "descend",
+        "descend_damped",
+        "run_block",
+        "run_block_with_shared_moves",
+        "run_sample_block",
+        "select",
+    }
     assert "Kept in " in out
     assert "start at once." in out
 

@@ -40,7 +40,8 @@ def to_tiles(array: Floats) -> Floats:
 
 def from_tiles(tiles: Floats) -> Floats:
     """Arrange tiles (n_tiles, columns, L) as an array (rows, columns)."""
-    return tiles.transpose(0, 2, 1).reshape(-1, tiles.shape[1])
+    n_tiles, n_columns, length = tiles.shape
+    return tiles.transpose(0, 2, 1).reshape(n_tiles * length, n_columns)
 
 
 def aligned_zeros(shape: tuple[int, int, int]) -> Floats:

@@ -300,3 +300,10 @@ def test_the_package_says_what_it_has():
         assert getattr(saltus, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'Annealed'"):
         saltus.Annealed  # noqa: B018
+
+
+def test_an_option_of_another_family_is_refused(tmp_path):
+    table = write_rows(tmp_path / "wing.csv", wing())
+    code, _, err = run("fit", table, "--target", "lift", "--basis", "hinges", "--metric", "euclidean", *QUICK_FIT)
+    assert code == 2
+    assert "'hinges' has no option 'metric'. Its options are max_inputs, extrapolate." in err

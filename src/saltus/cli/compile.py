@@ -63,6 +63,7 @@ def _fit_all_sorts() -> None:
     models = (
         AnnealedRegressor(patience=2, k_max=3, n_chains=1, random_state=0),  # with hops
         AnnealedRegressor(Radial("gaussian", metric="standardized"), n_iter=1, n_chains=1, random_state=0),
+        AnnealedRegressor("hinges", n_iter=1, n_chains=1, random_state=0),  # with a start that grows
         BayesianRegressor(n_iter=2, n_warmup=1, n_draws=1, n_chains=1, random_state=0),
     )
     with warnings.catch_warnings():

@@ -1,6 +1,7 @@
 """The families there are, for those who choose, store and describe them; kernels have their registry."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from saltus.families.family import Family
@@ -28,14 +29,23 @@ FAMILY_POSTERIOR_ATTRIBUTES: dict[str, str] = POSTERIOR_ATTRIBUTES
 def make_family(name: str, **options: Any) -> Family:
     """Make the family that a name stands for, with options."""
     if name in RADIAL_NAMES:
+        _check_options(name, Radial, options)
         return Radial(name, **options)  # type: ignore[arg-type]
     for make, names in ((Product, PRODUCT_NAMES), (Ridge, RIDGE_NAMES)):
         if name in names:
+            _check_options(name, make, options)
             profile, max_inputs = names[name]
             given = {} if max_inputs is None else {"max_inputs": max_inputs}
             made: Family = make(profile, **(given | options))
             return made
     raise ValueError(f"The name of a family must be one of {', '.join(NAMES)}. Got {name!r}.")
+
+
+def _check_options(name: str, make: type, options: dict[str, Any]) -> None:
+    known = [field.name for field in fields(make)][1:]
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise ValueError(f"{name!r} has no option {unknown[0]!r}. Its options are {', '.join(known)}.")
 
 
 def resolve_basis(basis: "str | Family | Sequence[str | Family]") -> Mixture:

@@ -1,5 +1,6 @@
 """The options of a model, and the code that makes it again."""
 
+from dataclasses import is_dataclass
 from inspect import Parameter, signature
 from textwrap import shorten
 from typing import Any
@@ -38,9 +39,12 @@ def recipe_code(model: NetworkRegressor) -> str:
     imports, arguments = {"saltus": {type(model).__name__}}, []
     for name, value in changed_options(model).items():
         arguments.append(f"{name}={_in_code(name, value)}")
-        if not (isinstance(value, (*PLAIN, np.ndarray, np.random.RandomState)) or _is_large(value)):
-            home = type(value).__module__
-            imports.setdefault("saltus" if home.startswith("saltus.") else home, set()).add(type(value).__name__)
+        if _is_large(value):
+            continue
+        for part in value if isinstance(value, list) else [value]:
+            if not isinstance(part, (*PLAIN, np.ndarray, np.random.RandomState)):
+                home = type(part).__module__
+                imports.setdefault("saltus" if home.startswith("saltus.") else home, set()).add(type(part).__name__)
     lines = [f"from {home} import {', '.join(sorted(names))}" for home, names in sorted(imports.items())]
     if any("np.array(" in argument for argument in arguments):
         lines.insert(0, "import numpy as np")
@@ -74,6 +78,8 @@ def _plain(value: Any) -> Any:
     """Turn NumPy's scalars, lists and frames into what the code is written with."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, list | tuple) and any(isinstance(part, str) or is_dataclass(part) for part in value):
+        return list(value)  # of families
     return np.asarray(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
 
 

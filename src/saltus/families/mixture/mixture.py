@@ -256,6 +256,9 @@ def check_families(families: Sequence[Family]) -> tuple[Family, ...]:
     """Check the families that a network shall mix."""
     if not families:
         raise ValueError("basis is an empty list. Give at least one family.")
+    strange = [each for each in families if not hasattr(each, "variants")]
+    if strange:
+        raise ValueError(f"basis has {strange[0]!r}, neither a family nor the name of one. Give families alone.")
     if len(set(families)) < len(families):
         raise ValueError(f"basis has a family twice: {list(families)!r}. Give each once.")
     if sum(family.is_radial for family in families) > 1:

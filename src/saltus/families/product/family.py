@@ -146,14 +146,15 @@ class FittedProduct:
         return self.scale.data(rows, laws)
 
     def accepts(self, terms: TermSet) -> bool:
-        """Say whether terms could be its own, as far as choices go."""
+        """Say whether terms could be its own."""
         size = terms.choices[:, SIZE]
         if not ((size >= 1) & (size <= self.most_inputs)).all():
             return False
         at = terms.choices[:, FIRST:].reshape(len(terms), self.most_inputs, A_FACTOR)
         inputs, profile, side = at[np.arange(at.shape[1]) < size[:, None]].T
         return bool(
-            ((inputs >= 0) & (inputs < self.scale.n_inputs)).all()
+            ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
+            and ((inputs >= 0) & (inputs < self.scale.n_inputs)).all()
             and np.isin(profile, self.law.profiles).all()
             and np.isin(side, (0, 1)).all()
         )

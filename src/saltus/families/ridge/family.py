@@ -148,11 +148,12 @@ class FittedRidge:
         return self.scale.data(rows, laws)
 
     def accepts(self, terms: TermSet) -> bool:
-        """Say whether terms could be its own, as far as choices go."""
+        """Say whether terms could be its own."""
         size = terms.choices[:, SIZE]
         inputs = terms.choices[:, FIRST:]
         return bool(
-            ((size >= 1) & (size <= self.most_inputs)).all()
+            ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
+            and ((size >= 1) & (size <= self.most_inputs)).all()
             and np.isin(terms.choices[:, PROFILE], self.law.profiles).all()
             and ((inputs >= 0) & (inputs < self.scale.n_inputs)).all()
         )

@@ -1,0 +1,293 @@
+"""Models that mix families: files, ONNX, draws, words, pages and pictures agree with what they predict."""
+
+import re
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import saltus
+from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileError, Product, Radial, Ridge, plots
+from saltus.inspection.formula import Formula, digits_needed
+from saltus.report.recipe import recipe_code
+from tests.equality import same
+
+mpl.use("agg")
+
+NAMES = ["angle", "load", "constant", "speed"]
+EVERY = ["gaussian", Product(("hinge", "wave", "identity")), "steps", Ridge(("sigmoid", "bump"), max_inputs=2)]
+BASES = {
+    "four families": EVERY,
+    "a given metric": [Radial("cubic", metric="standardized"), "hinges", "steps", "ridges"],
+    "products": Product(("hinge", "step", "bump", "hat"), extrapolate="free"),
+    "ridges": Ridge(("hinge", "sigmoid", "bump")),
+}
+QUICK = {"n_iter": 2000, "n_chains": 2, "init": "empty", "random_state": 0}
+FEW_DRAWS = {"n_iter": 3000, "n_draws": 30, "n_chains": 2, "init": "empty", "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(7)
+    X = pd.DataFrame(rng.uniform(-3, 3, size=(90, 4)), columns=NAMES)
+    X["constant"] = 1.5
+    Y = np.column_stack([2 * np.sin(X["angle"]) * X["load"], (X["speed"] > 1) + np.maximum(X["load"], 0)])
+    return X, pd.DataFrame(Y + 0.1 * rng.standard_normal(Y.shape), columns=["up", "down"])
+
+
+@pytest.fixture(scope="module")
+def new():
+    """Rows inside the data and beyond."""
+    return np.random.default_rng(8).uniform(-4, 4, size=(60, 4))
+
+
+@pytest.fixture(scope="module")
+def models(data):
+    """Fit both estimators with every basis, once."""
+    fitted = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", saltus.DependentFeaturesWarning)
+        for name, basis in BASES.items():
+            fitted["annealed", name] = AnnealedRegressor(basis, criterion=1.0, **QUICK).fit(*data)
+            fitted["bayesian", name] = BayesianRegressor(basis, **FEW_DRAWS).fit(*data)
+    return fitted
+
+
+@pytest.fixture(params=[(kind, name) for name in BASES for kind in ("annealed", "bayesian")], ids=", ".join)
+def model(request, models):
+    return models[request.param]
+
+
+@pytest.fixture(params=BASES)
+def annealed(request, models):
+    return models["annealed", request.param]
+
+
+@pytest.fixture(params=BASES)
+def bayesian(request, models):
+    return models["bayesian", request.param]
+
+
+def test_terms_of_several_families_are_found(models):
+    best = models["annealed", "four families"]._single_network
+    assert len(best.terms) > 3
+    assert len(set(best.terms.family.tolist())) > 1
+    draws = [draw for chain in models["bayesian", "four families"].chains_ for draw in chain.draws]
+    assert set(np.concatenate([draw.terms.family for draw in draws]).tolist()) == {0, 1, 2, 3}
+
+
+def test_a_file_holds_all_of_it(model, new, tmp_path):
+    model.save(tmp_path / "model.saltus")
+    again = saltus.load(tmp_path / "model.saltus")
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    assert repr(again) == repr(model)
+    assert same(again._single_network, model._single_network)
+    assert str(again.summary()) == str(model.summary())
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # there are no names of features in an array
+def test_onnx_predicts_the_same(model, new):
+    made = model.to_onnx()
+    onnx.checker.check_model(made, full_check=True)
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(None, {"X": new})
+    scale = model.predict(new).std()
+    np.testing.assert_allclose(found[0], model.predict(new), rtol=1e-9, atol=1e-9 * scale)
+    if isinstance(model, BayesianRegressor):
+        np.testing.assert_allclose(found[1], model.predict(new, return_std=True)[1], rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_formula_is_the_network(annealed, new):
+    network = annealed._single_network
+    formula = Formula.of(network)
+    expected = network.predict(new)
+    np.testing.assert_allclose(formula.predict(new), expected, rtol=1e-7, atol=1e-7 * expected.std())
+    digits = digits_needed(network)
+    inside = network.box.from_unit(np.random.default_rng(0).random((200, 3)))
+    rounded = formula.rounded(digits).predict(inside)
+    assert np.mean(np.abs(rounded - network.predict(inside)) < 0.05 * network.outputs.scale) > 0.95
+
+
+def test_the_summary_names_what_is_used(model):
+    text = str(model.summary())
+    assert "angle" in text
+    assert "load" in text
+    assert "nan" not in text.lower().replace("finance", "")
+    html = model.summary()._repr_html_()
+    assert "angle" in html
+
+
+def test_the_report_shows_every_term(annealed, data, tmp_path):
+    annealed.report(tmp_path / "page.html", *data)
+    html = (tmp_path / "page.html").read_text()
+    assert "angle" in html
+    network = annealed._single_network
+    numbers = network.mixture.inspection.numbers(network.box, network.terms)
+    tables = numbers.tables(NAMES, ["up", "down"], network.term_coef, ".4g")
+    n_rows = sum(len(table.rows) for table in tables if table.columns[0][0] == "j")
+    assert n_rows == len(network.terms)
+
+
+def test_a_report_of_a_posterior_can_be_written(bayesian, data, tmp_path):
+    bayesian.report(tmp_path / "page.html", *data)
+    assert "angle" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_the_code_of_a_report_makes_the_model_again(models, data, new, name):
+    model = models["annealed", name]
+    X, y = data
+    namespace = {"X": X, "y": y}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", saltus.DependentFeaturesWarning)
+        exec(recipe_code(model), namespace)
+    np.testing.assert_array_equal(namespace["model"].predict(X), model.predict(X))
+
+
+def test_draws_are_in_the_datatree(bayesian):
+    tree = bayesian.to_datatree()["posterior"]
+    box, mixture = bayesian._predictive.features.box, bayesian._predictive.features.mixture
+    for number, chain in enumerate(bayesian.chains_):
+        np.testing.assert_array_equal(tree["term_exists"][number].sum("term"), chain.draws.n_terms)
+        for n, draw in enumerate(chain.draws):
+            k = len(draw.terms)
+            np.testing.assert_array_equal(tree["family"][number, n][:k], draw.terms.family)
+            assert np.isnan(tree["family"][number, n][k:]).all()
+            np.testing.assert_array_equal(tree["places"][number, n][:k], mixture.inspection.places(box, draw.terms))
+    assert ("relevance" in tree) == (mixture.radial_family >= 0)
+
+
+def test_inputs_in_use_are_those_of_the_terms(model):
+    use = model._input_use
+    assert use.probability.shape == (4,)
+    assert use.probability[2] == 0, "it does not vary"
+    assert (use.probability[[0, 1]] > 0).all()
+
+
+def test_every_picture_can_be_drawn(model, data):
+    for draw in (
+        lambda ax: plots.plot_trace(model, ax=ax),
+        lambda ax: plots.plot_acceptance(model, ax=ax),
+        lambda ax: plots.plot_size(model, ax=ax),
+        lambda ax: plots.plot_fit(model, *data, ax=ax),
+        lambda ax: plots.plot_dependence(model, 0, ax=ax),
+        lambda ax: plots.plot_terms(model, ax=ax),
+    ):
+        ax = Figure().subplots()
+        assert draw(ax) is ax
+        assert ax.get_title(loc="left") != ""
+
+
+def test_plot_draws_the_sensible_pictures(model, data):
+    assert len(model.plot(*data).axes) > 5
+
+
+def test_a_model_is_predicted_from_its_own_terms(annealed, new):
+    """What inspection says a term is, times its coefficient, is what it adds."""
+    network = annealed._single_network
+    numbers = network.mixture.inspection.numbers(network.box, network.terms)
+    linear = network.intercept + new @ network.linear_coef.T
+    expected = network.predict(new)
+    found = linear + numbers.columns(new) @ network.term_coef.T
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * expected.std())
+
+
+@pytest.mark.parametrize("name", ["four families", "products"])
+@pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
+def test_a_search_ended_early_goes_on_from_its_checkpoint(data, tmp_path, name):
+    path = tmp_path / "run.ckpt"
+    model = AnnealedRegressor(BASES[name], **{**QUICK, "n_iter": 30_000})
+    whole = model.fit(*data).result_
+    told = []
+    with pytest.warns(EarlyEndWarning):
+        model.fit(*data, checkpoint=path, callback=lambda progress: told.append(progress) or len(told) == 2)
+    assert same(model.fit(*data, resume=path).result_, whole)
+    with pytest.raises(FileError, match="other data or other options"):
+        clone(model).set_params(basis="hinges").fit(*data, resume=path)
+
+
+@pytest.mark.parametrize("name", ["four families", "ridges"])
+@pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch, name):
+    monkeypatch.setattr("saltus.estimators.progress.SECONDS_BETWEEN_REPORTS", 0.0)
+    path = tmp_path / "run.ckpt"
+    model = BayesianRegressor(BASES[name], n_warmup=2000, **{**FEW_DRAWS, "n_iter": 12_000})
+    whole = model.fit(*data).chains_
+    with pytest.warns(EarlyEndWarning):
+        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda progress: progress.iteration > 6000)
+    assert same(model.fit(*data, resume=path).chains_, whole)
+
+
+def test_the_same_seed_gives_the_same_bits(data, models):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", saltus.DependentFeaturesWarning)
+        again = AnnealedRegressor(EVERY, criterion=1.0, n_jobs=2, **QUICK).fit(*data)
+    assert same(again.networks_, models["annealed", "four families"].networks_)
+
+
+@pytest.mark.parametrize(
+    ("basis", "match"),
+    [
+        ([], "empty list. Give at least one family"),
+        (["hinges", "hinges"], "a family twice"),
+        (["hinges", Product("hinge")], "a family twice"),
+        (["gaussian", "cubic"], "more than one radial family"),
+        (["gaussian", "quintic"], r"one of linear, .*, ridges\. Got 'quintic'"),
+        ("quintic", "basis"),
+        (["gaussian", 3], r"basis has 3, neither a family nor the name of one\. Give families alone"),
+        ([None], "basis has None, neither a family"),
+        ([["gaussian"], "hinges"], r"basis has \['gaussian'\], neither a family"),
+        (np.array(["gaussian", "hinges"]), "basis"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("kind", [AnnealedRegressor, BayesianRegressor])
+@pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
+def test_a_bad_basis_is_refused(data, kind, basis, match):
+    with pytest.raises(ValueError, match=match):
+        kind(basis).fit(*data)
+
+
+@pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
+def test_points_to_start_at_need_a_radial_family(data):
+    X, y = data
+    with pytest.raises(ValueError, match=r"needs a radial family, whose terms have a centre\. Leave it out"):
+        AnnealedRegressor("hinges", n_iter=100, init=X.to_numpy()[:2]).fit(X, y)
+
+
+@pytest.mark.parametrize("basis", ["hinges", "ridges", ["gaussian", "steps", "ridges"]], ids=str)
+@pytest.mark.parametrize("kind", [AnnealedRegressor, BayesianRegressor])
+@pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_data_that_leave_little_to_find(rng, kind, basis):
+    """Inputs that do not vary, that have two values, or a wild one; three rows; an output that is constant."""
+    y, wild = rng.random(40), rng.random((40, 2))
+    wild[0, 0] = 1e12
+    model = kind(basis, n_iter=300, n_chains=1, init="empty", random_state=0)
+    for X, y_of_rows in (
+        (np.ones((40, 2)), y),
+        (rng.integers(0, 2, (40, 3)).astype(float), y),
+        (wild, y),
+        (wild[1:4], y[1:4]),
+        (wild[1:], np.full(39, 3.0)),
+    ):
+        assert np.isfinite(model.fit(X, y_of_rows).predict(X)).all()
+
+
+def test_a_term_is_written_with_the_names_of_inputs(models):
+    network = models["annealed", "a given metric"]._single_network
+    numbers = network.mixture.inspection.numbers(network.box, network.terms)
+    for table in numbers.tables(NAMES, ["up", "down"], network.term_coef, ".3g"):
+        if "term" in [name for name, _ in table.columns]:
+            for row in table.rows:
+                assert re.search("angle|load|speed", row[1])

@@ -1,0 +1,52 @@
+"""Profiles along a line: kernels and NumPy are one, and slopes are derivatives."""
+
+import numpy as np
+import pytest
+
+from saltus.families.line_profiles import LINE_PROFILES, NAMES, SIDED, SMOOTH
+from saltus.families.options import PRODUCT_PROFILES, RIDGE_PROFILES
+from tests.kernels import weigh_profile, weigh_slope
+
+B, C = -1.7, 0.3
+
+
+@pytest.fixture
+def x(rng):
+    return rng.uniform(-4, 4, 200)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kernels_evaluate_what_numpy_does(x, rng, name):
+    weight, column = rng.random(200), np.empty(200)
+    weigh_profile(NAMES.index(name), x, B, C, weight, column)
+    np.testing.assert_allclose(column, weight * LINE_PROFILES[name].value(B * x + C), rtol=1e-9, atol=1e-13)
+    # In place: the column may be the weights, and so the product of several is made.
+    weigh_profile(NAMES.index(name), x, B, C, weight, weight)
+    np.testing.assert_array_equal(weight, column)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_slopes_are_derivatives(x, rng, name):
+    weight, slope, step = rng.random(200), np.empty(200), 1e-6
+    weigh_slope(NAMES.index(name), x, B, C, weight, slope)
+    value, z = LINE_PROFILES[name].value, B * x + C
+    expected = weight * (value(z + step) - value(z - step)) / (2 * step)
+    np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_what_is_said_of_profiles_is_so():
+    z = np.linspace(-3, 3, 60)
+    for name, profile in LINE_PROFILES.items():
+        is_another = not np.allclose(np.abs(profile.value(z)), np.abs(profile.value(-z)))
+        assert is_another == SIDED[NAMES.index(name)], name
+    assert [name for name in NAMES if not SMOOTH[NAMES.index(name)]] == ["step"]
+    assert set(PRODUCT_PROFILES) | set(RIDGE_PROFILES) == set(NAMES)
+
+
+def test_far_away_nothing_overflows():
+    x, column = np.array([-1e9, 1e9]), np.empty(2)
+    for code in range(len(NAMES)):
+        weigh_profile(code, x, 1.0, 0.0, np.ones(2), column)
+        assert np.isfinite(column).all()
+        weigh_slope(code, x, 1.0, 0.0, np.ones(2), column)
+        assert np.isfinite(column).all()
