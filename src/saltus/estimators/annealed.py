@@ -263,6 +263,7 @@ class AnnealedRegressor(SearchedModel):
             yield snapshot.iteration, self._squeeze(snapshot.network.predict(inputs))
 
     _several_variants: ClassVar[bool] = True
+    _grows_large: ClassVar[bool] = True
 
     def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture, term_cost: int) -> Criterion:
         return make_criterion(

@@ -98,6 +98,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     # it.
     _may_rescale: ClassVar[bool] = True
 
+    # Whether networks of terms that choose their inputs may have hundreds of these.
+    _grows_large: ClassVar[bool] = False
+
     # Whether chains may be of several variants, where the options of a family leave that open.
     _several_variants: ClassVar[bool] = False
 
@@ -249,7 +252,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         return design
 
     def _resolve_k_max(self, n_rows: int, m_fixed: int, mixture: Mixture) -> int:
-        if self.k_max is None and not mixture.is_radial:
+        if self.k_max is None and self._grows_large and not mixture.is_radial:
             n_most = min(MOST_TERMS, int(MOST_NUMBERS / n_rows)) if n_rows else 0
             return min(n_most, max(n_rows // ROWS_A_TERM - m_fixed, 0))
         if self.k_max is None:

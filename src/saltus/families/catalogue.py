@@ -7,7 +7,7 @@ from typing import Any
 from saltus.families.family import Family
 from saltus.families.inputs import InputScale
 from saltus.families.mixture.mixture import FittedMixture, Mixture, check_families
-from saltus.families.options import NAMES, PRODUCT_NAMES, RADIAL_NAMES, RIDGE_NAMES
+from saltus.families.options import AUTO, FAMILY_NAMES, MIXED, PRODUCT_NAMES, RADIAL_NAMES, RIDGE_NAMES
 from saltus.families.product.family import FittedProduct, Product
 from saltus.families.radial.family import FittedRadial, Radial
 from saltus.families.radial.inspection import ATTRIBUTES, POSTERIOR_ATTRIBUTES
@@ -38,7 +38,7 @@ def make_family(name: str, **options: Any) -> Family:
             given = {} if max_inputs is None else {"max_inputs": max_inputs}
             made: Family = make(profile, **(given | options))
             return made
-    raise ValueError(f"The name of a family must be one of {', '.join(NAMES)}. Got {name!r}.")
+    raise ValueError(f"The name of a family must be one of {', '.join(FAMILY_NAMES)}. Got {name!r}.")
 
 
 def _check_options(name: str, make: type, options: dict[str, Any]) -> None:
@@ -49,6 +49,8 @@ def _check_options(name: str, make: type, options: dict[str, Any]) -> None:
 
 
 def resolve_basis(basis: "str | Family | Sequence[str | Family]") -> Mixture:
-    """Turn a name, a family or a list of these into the families of a fit."""
+    """Turn a name, a family or a list of these into the families of a fit; "auto" is a mixture for real tables."""
+    if isinstance(basis, str) and basis == AUTO:
+        basis = MIXED
     given: Sequence[Any] = basis if isinstance(basis, list | tuple) else [basis]
     return Mixture(check_families([make_family(each) if isinstance(each, str) else each for each in given]))

@@ -80,35 +80,58 @@ N_PARAMETERS = np.array([profile.n_parameters for profile in LINE_PROFILES.value
 SMOOTH = np.array([profile.is_smooth for profile in LINE_PROFILES.values()])
 
 
+@glue
+def value_of_sigmoid(z: float) -> float:
+    """Evaluate tanh z: tanh |z| = (1 - e) / (1 + e), e = exp(-2 |z|)."""
+    e = exp_of_negative(-2.0 * abs(z))
+    rise = (1.0 - e) / (1.0 + e)
+    return rise if z > 0.0 else -rise
+
+
+# Two of these, as a loop whose result goes where one of its arguments is can be made for whole vectors only if the
+# compiler sees that it does: products of bumps are evaluated 4 times as fast.
+
+
 @kernel
-def weigh_profile(code: int, x: Floats, b: float, c: float, weight: Floats, column: Floats) -> None:
-    """Set column[n] = weight[n] phi(b x[n] + c); column may be x or the weight itself. O(L)."""
+def multiply_by_profile(code: int, x: Floats, b: float, c: float, column: Floats) -> None:
+    """Multiply column[n] by phi(b x[n] + c). O(L)."""
     n_rows = column.size
     if code == IDENTITY:
         for n in range(n_rows):
-            column[n] = weight[n] * (b * x[n] + c)
+            column[n] *= b * x[n] + c
     elif code == HINGE:
         for n in range(n_rows):
-            column[n] = weight[n] * max(b * x[n] + c, 0.0)
+            column[n] *= max(b * x[n] + c, 0.0)
     elif code == STEP:
         for n in range(n_rows):
-            column[n] = weight[n] if b * x[n] + c > 0.0 else 0.0
+            column[n] *= 1.0 if b * x[n] + c > 0.0 else 0.0
     elif code == WAVE:
         for n in range(n_rows):
-            column[n] = weight[n] * np.cos(TWO_PI * (b * x[n] + c))
+            column[n] *= np.cos(TWO_PI * (b * x[n] + c))
     elif code == SIGMOID:
         for n in range(n_rows):
-            z = b * x[n] + c
-            # tanh |z| = (1 - e) / (1 + e), e = exp(-2 |z|).
-            e = exp_of_negative(-2.0 * abs(z))
-            rise = (1.0 - e) / (1.0 + e)
-            column[n] = weight[n] * (rise if z > 0.0 else -rise)
+            column[n] *= value_of_sigmoid(b * x[n] + c)
     else:
         # A bump, or times 1 - z^2, a Mexican hat.
         hat = 1.0 if code == HAT else 0.0
         for n in range(n_rows):
             squared = (b * x[n] + c) * (b * x[n] + c)
-            column[n] = weight[n] * (1.0 - hat * squared) * exp_of_negative(-0.5 * squared)
+            column[n] *= (1.0 - hat * squared) * exp_of_negative(-0.5 * squared)
+
+
+@kernel
+def replace_by_profile(code: int, b: float, c: float, column: Floats) -> None:
+    """Replace x = column[n] by phi(b x + c), of those profiles that ridges have. O(L)."""
+    n_rows = column.size
+    if code == HINGE:
+        for n in range(n_rows):
+            column[n] = max(b * column[n] + c, 0.0)
+    elif code == SIGMOID:
+        for n in range(n_rows):
+            column[n] = value_of_sigmoid(b * column[n] + c)
+    else:
+        for n in range(n_rows):
+            column[n] = exp_of_negative(-0.5 * (b * column[n] + c) * (b * column[n] + c))
 
 
 @glue
@@ -131,7 +154,7 @@ def slope_at(code: int, z: float) -> float:
 
 
 @kernel
-def weigh_slope(code: int, x: Floats, b: float, c: float, weight: Floats, column: Floats) -> None:
-    """Set column[n] = weight[n] d phi / d z at z = b x[n] + c; column may be the weight itself. O(L)."""
+def multiply_by_slope(code: int, x: Floats, b: float, c: float, column: Floats) -> None:
+    """Multiply column[n] by d phi / d z at z = b x[n] + c. O(L)."""
     for n in range(column.size):
-        column[n] = weight[n] * slope_at(code, b * x[n] + c)
+        column[n] *= slope_at(code, b * x[n] + c)

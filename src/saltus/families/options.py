@@ -21,8 +21,12 @@ PRODUCT_NAMES: dict[str, tuple[str, int | None]] = {
 }
 RIDGE_NAMES: dict[str, tuple[str, int | None]] = {"ridges": ("sigmoid", None)}
 
-# The names that stand for a family with its defaults, and the one that is taken where none is given.
-NAMES: tuple[str, ...] = (*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES)
+# The names that stand for a family with its defaults, and for those that are mixed by "auto".
+FAMILY_NAMES: tuple[str, ...] = (*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES)
+AUTO, MIXED = "auto", ("hinges", "bumps", "steps", "ridges")
+
+# All names that basis takes, and the one that is taken where none is given.
+NAMES: tuple[str, ...] = (AUTO, *FAMILY_NAMES)
 DEFAULT_NAME = "gaussian"
 
 

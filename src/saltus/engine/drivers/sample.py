@@ -27,9 +27,11 @@ from saltus.engine.kernels.state import ACCEPTED, CHOSEN, State, Tuning, make_wo
 from saltus.engine.problem.design import Design
 from saltus.engine.results.draws import Draw, Draws
 from saltus.engine.results.network import Network, make_network
+from saltus.engine.search.growth import grow
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.pruning import descend, independent
 from saltus.engine.search.starts import (
+    MOST_STARTING_TERMS,
     count_starts,
     descend_from_starts,
     set_independent_terms,
@@ -308,6 +310,9 @@ def _place_start(
     mixture = design.mixture
     if settings.start is not None:
         starts = [mixture.encode(settings.start)]
+    elif mixture.starts_by_selection:
+        # Nothing is charged for a term here, so that it would not end by itself.
+        starts = [grow(rng, design, state, settings.policy, stop_signal.go_on, most=MOST_STARTING_TERMS)[0]]
     else:
         many = mixture.wants_descent
         starts = [starting_terms(rng, design, many=many) for _ in range(count_starts(design))]

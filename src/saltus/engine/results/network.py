@@ -17,7 +17,7 @@ from saltus.families.terms import TermSet
 ROWS_AT_A_TIME = 2048
 
 # How much wider than its families say the prior of coefficients may be, and what a narrower one may cost.
-WIDENINGS = (1.0, 3.0, 10.0, 30.0, np.inf)
+WIDENINGS = (1.0, 3.0, 10.0)
 NEXT_TO_NOTHING = 0.01
 SMALLEST_SHARE_LEFT = 1e-3
 
@@ -97,7 +97,7 @@ def shrink(R: Floats, Z: Floats, rss: Floats, n_total: float, spread: Floats) ->
     """Find the coefficients (m, c) that are most probable where those of terms are N(0, (w spread)^2), given the noise.
 
     Least squares leaves coefficients of columns that are nearly dependent free to be huge and cancel, as they do at the
-    rows and nowhere else. The widest of these priors is least squares; the narrowest is taken that costs next to
+    rows and nowhere else. Of some priors the narrowest is taken that costs next to
     nothing by generalised cross-validation. O(c m^3).
     """
     m, m_fixed = len(R), len(R) - spread.size

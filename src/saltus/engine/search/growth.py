@@ -19,9 +19,15 @@ TERMS_A_CALL = 5
 
 
 def grow(
-    rng: np.random.Generator, design: Design, state: State, policy: SearchPolicy, go_on: GoOn = lambda: True
+    rng: np.random.Generator,
+    design: Design,
+    state: State,
+    policy: SearchPolicy,
+    go_on: GoOn = lambda: True,
+    *,
+    most: int | None = None,
 ) -> tuple[TermSet, Floats]:
-    """Bring terms in one by one until log pi has not risen for a while. Mutates the state.
+    """Bring terms in one by one until log pi has not risen for a while, or there are as many. Mutates the state.
 
     Return all of them in their order, and log pi with none, with the first, with the first two, and so on.
     """
@@ -29,7 +35,7 @@ def grow(
     set_terms(design, state, design.mixture.empty())
     work, record = make_workspace(problem, state, n_edits=policy.finalists), start_record(state, 1)
     pool = make_pool(problem, policy.candidates, policy.finalists)
-    while go_on():
+    while go_on() and (most is None or state.terms.k[0] < most):
         n_more = select(rng, problem, state, work, record, pool, TERMS_A_CALL)
         best = int(record.best.k[0])
         if n_more < TERMS_A_CALL or state.terms.k[0] - best >= policy.terms_past_best(best):

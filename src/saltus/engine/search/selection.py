@@ -27,7 +27,10 @@ CHANGE_SCALE = 0.3
 # A candidate that varies less than this, relative to its size, is constant.
 FLATTEST = 1e-8
 # Candidates are scored by so many tiles of rows, drawn anew for every term where there are more; finalists by all rows.
-MOST_TILES = 8
+# Where tiles are too few, what looks best is what explains the noise of these rows.
+MOST_TILES = 32
+# So many times candidates are drawn anew where none of the finalists can come in.
+MOST_DRAWS = 5
 
 
 @by_reference
@@ -67,8 +70,10 @@ def draw_candidates(rng: np.random.Generator, problem: Problem, state: State, po
     families, terms, edits = problem.families, state.terms, pool.edits
     k, n_tiles = terms.k[0], state.factor.tiles.shape[0]
     if n_tiles > pool.tiles.size:
+        # One of each of as many parts of all tiles.
         for i in range(pool.tiles.size):
-            pool.tiles[i] = pick(rng, n_tiles)
+            first, last = i * n_tiles // pool.tiles.size, (i + 1) * n_tiles // pool.tiles.size
+            pool.tiles[i] = first + pick(rng, last - first)
     for b in range(pool.gain.size):
         is_drawn = False
         if k > 0 and rng.random() < SHARE_OF_CHANGES:
@@ -178,9 +183,13 @@ def _compile_select(digest: str):  # type: ignore[no-untyped-def]
         for step in range(n_steps):
             if state.terms.k[0] == problem.k_max:
                 return step
-            draw_candidates(rng, problem, state, pool)
-            survey(problem, state, pool)
-            if not bring_in_best(problem, state, work, pool):
+            is_in = False
+            for _ in range(MOST_DRAWS):
+                if not is_in:
+                    draw_candidates(rng, problem, state, pool)
+                    survey(problem, state, pool)
+                    is_in = bring_in_best(problem, state, work, pool)
+            if not is_in:
                 return step
             note_state(state, record, 0)
         return n_steps

@@ -26,8 +26,8 @@ from saltus.families.line_profiles import (
     SIDED,
     SMOOTH,
     WAVE,
-    weigh_profile,
-    weigh_slope,
+    multiply_by_profile,
+    multiply_by_slope,
 )
 from saltus.families.terms import Edits, Terms, draw_walk_scale, keep_term, pick
 
@@ -212,7 +212,7 @@ def evaluate_product(data: InputData | None, t: int, decoded: Floats, root_weigh
     for factor in range(int(decoded[0])):
         at = 1 + DECODED_A_FACTOR * factor
         x = data.rows[t, int(decoded[at])]
-        weigh_profile(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], column, column)
+        multiply_by_profile(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], column)
 
 
 @kernel
@@ -246,9 +246,9 @@ def set_slope(data: InputData, t: int, decoded: Floats, factor: int, root_weight
         at = 1 + DECODED_A_FACTOR * other
         x = data.rows[t, int(decoded[at])]
         if other == factor:
-            weigh_slope(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], slope, slope)
+            multiply_by_slope(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], slope)
         else:
-            weigh_profile(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], slope, slope)
+            multiply_by_profile(int(decoded[at + 1]), x, decoded[at + 2], decoded[at + 3], slope)
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
-from saltus._vectors import add_multiple, clear, dot
+from saltus._vectors import add_multiple, clear, copy_column, dot
 from saltus.families.inputs import (
     GENTLEST,
     STEEPEST,
@@ -19,7 +19,7 @@ from saltus.families.inputs import (
     draw_profile,
     draw_size,
 )
-from saltus.families.line_profiles import N_PARAMETERS, weigh_profile, weigh_slope
+from saltus.families.line_profiles import N_PARAMETERS, multiply_by_slope, replace_by_profile
 from saltus.families.terms import Edits, Terms, draw_walk_scale, keep_term, pick
 
 SIZE, PROFILE, FIRST = range(3)
@@ -182,7 +182,9 @@ def evaluate_ridge(data: InputData | None, t: int, decoded: Floats, root_weight:
     if data is None:
         return
     project(data, t, decoded, column)
-    weigh_profile(int(decoded[1]), column, decoded[AT_SLOPE], constant_of(decoded), root_weight, column)
+    replace_by_profile(int(decoded[1]), decoded[AT_SLOPE], constant_of(decoded), column)
+    for n in range(column.size):
+        column[n] *= root_weight[n]
 
 
 @kernel
@@ -216,7 +218,8 @@ def add_ridge_derivatives(
     g, profile = int(decoded[0]), int(decoded[1])
     b, c, s, reach = decoded[AT_SLOPE], constant_of(decoded), decoded[AT_OFFSET], decoded[AT_REACH]
     project(data, t, decoded, projection)
-    weigh_slope(profile, projection, b, c, root_weight, slope)
+    copy_column(root_weight, slope)
+    multiply_by_slope(profile, projection, b, c, slope)
     add_multiple(-b * reach, slope, columns[first])
     to = first + 1
     if N_PARAMETERS[profile] == 2:
