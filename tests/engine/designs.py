@@ -20,7 +20,7 @@ def make(X, Y, basis="gaussian", sample_weight=None, *, width=1.0, metric="learn
 
 def free_of_counts(by_size):
     """Make a criterion that charges for the number of terms alone, by an arbitrary table."""
-    return Criterion(np.zeros(10_000), np.asarray(by_size, dtype=float), True)
+    return Criterion(np.zeros(10_000), np.asarray(by_size, dtype=float), 1)
 
 
 def make_with(X, Y, basis, criterion, *, weight=None, margin=0.1, ridge=False):

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
 from saltus.engine.drivers.anneal import anneal
+from saltus.engine.drivers.calibration import COSTS, calibrate
 from saltus.engine.drivers.chain import Settings
 from saltus.engine.drivers.schedules import SCHEDULES, Schedule, resolve_schedule
 from saltus.engine.kernels.state import NEVER, Tuning
@@ -22,14 +23,19 @@ from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.chains import AnnealResult
 from saltus.engine.results.network import Network
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
-from saltus.estimators.checks import check_inputs
+from saltus.estimators.checks import TrainingData, check_inputs
 from saltus.estimators.searched import SearchedModel
-from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture
+from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture, Mixture
 
 # By default all chains together see about as many rows. On the tasks of benchmarks/compare with no more than 200 rows,
 # seeds 20-27, 8 chains have .974 of the error of 4 (0.7 CPU s against 0.34); with 80 rows, .987 (0.31 against 0.15).
 ROWS_OF_ALL_CHAINS = 2000
 FEWEST_CHAINS, MOST_CHAINS = 4, 8
+# Networks that were grown from nothing differ more, and their average is the better for it.
+ROWS_OF_GROWN_NETWORKS = 16_000
+
+# With fewer rows there is nothing to leave out, and a term costs as much as it may.
+FEWEST_ROWS_TO_CALIBRATE = 20
 
 # A move of shared parameters factors the whole design anew, which takes as long as this many steps or so.
 STEPS_BETWEEN_SHARED_MOVES = 20
@@ -163,7 +169,7 @@ class AnnealedRegressor(SearchedModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NetworkRegressor._parameter_constraints,
         "criterion": [StrOptions(set(CRITERIA)), Interval(Real, 0, None, closed="left")],
-        "term_cost": [StrOptions({"paper", "full"})],
+        "term_cost": [StrOptions({"auto", "paper", "full"}), Interval(Integral, 1, None, closed="left")],
         "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_chains": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
@@ -180,7 +186,8 @@ class AnnealedRegressor(SearchedModel):
         basis: str | Family = "gaussian",
         *,
         criterion: str | float = "aicc",
-        term_cost: str = "full",
+        term_cost: str | int = "auto",
+        linear: str = "auto",
         k_max: int | None = None,
         n_iter: int | str = "auto",
         patience: int | None = 1,
@@ -201,6 +208,7 @@ class AnnealedRegressor(SearchedModel):
         self.basis = basis
         self.criterion = criterion
         self.term_cost = term_cost
+        self.linear = linear
         self.k_max = k_max
         self.n_iter = n_iter
         self.patience = patience
@@ -256,15 +264,22 @@ class AnnealedRegressor(SearchedModel):
 
     _several_variants: ClassVar[bool] = True
 
-    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture) -> Criterion:
+    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture, term_cost: int) -> Criterion:
         return make_criterion(
             self.criterion,
             counts,
             k_max,
             n_own=mixture.parameter_counts,
             n_shared=mixture.n_switches,
-            full_cost=self.term_cost == "full",
+            n_own_a_term=term_cost,
         )
+
+    def _resolve_term_cost(self, data: TrainingData, mixture: Mixture) -> int:
+        if not isinstance(self.term_cost, str):
+            return int(self.term_cost)
+        if self.term_cost == "auto" and not mixture.is_radial and isinstance(self.criterion, str):
+            return calibrate_term_cost(self, data, mixture)
+        return 1 if self.term_cost == "paper" else 0
 
     @property
     def _n_planned(self) -> int | None:
@@ -303,6 +318,7 @@ class AnnealedRegressor(SearchedModel):
             descend=isinstance(self.init, str) and self.init == "descent",
             polish=bool(self.polish),
             patience=None if self.patience is None else int(self.patience),
+            grows=design.mixture.starts_by_selection,
             max_seconds=None if self.max_time is None else float(self.max_time),
             policy=self._policy,
         )
@@ -313,7 +329,8 @@ class AnnealedRegressor(SearchedModel):
             return int(self.n_chains)
         if self.patience is None and isinstance(self.n_iter, str):
             return FEWEST_CHAINS  # which share the time
-        return int(np.clip(np.ceil(ROWS_OF_ALL_CHAINS / design.problem.n_total), FEWEST_CHAINS, MOST_CHAINS))
+        n_rows = ROWS_OF_GROWN_NETWORKS if design.mixture.starts_by_selection else ROWS_OF_ALL_CHAINS
+        return int(np.clip(np.ceil(n_rows / design.problem.n_total), FEWEST_CHAINS, MOST_CHAINS))
 
     def _mark(self, settings: Settings) -> str:
         """Write down the options that a checkpoint depends on."""
@@ -351,6 +368,9 @@ def combine_networks(result: AnnealResult, design: Design, combine: str) -> tupl
     best = result.chains[result.best_chain].best
     if combine == "best":
         return (best.network,), np.ones(1)
+    if design.mixture.starts_by_selection:
+        # Criteria of networks that were grown differ by tens: by these, one would have all the weight.
+        return tuple(chain.best.network for chain in result.chains), np.full(len(result.chains), 1 / len(result.chains))
     # A chain that came back to where it was counts once.
     found = {
         round(optimum.log_posterior, 6): optimum
@@ -361,3 +381,20 @@ def combine_networks(result: AnnealResult, design: Design, combine: str) -> tupl
     temperature = 2.0 * design.variants[best.variant].cost_of_a_term(best.network.terms)
     weights: Floats = np.exp((values - values.max()) / temperature)
     return tuple(optimum.network for optimum in found.values()), weights / weights.sum()
+
+
+def calibrate_term_cost(model: AnnealedRegressor, data: TrainingData, mixture: Mixture) -> int:
+    """Choose how many parameters a term counts for, by cross-validation."""
+    all_linear = model.linear == "all"
+
+    def design_of(rows: Ints) -> Design:
+        part = replace(data, X=data.X[rows], Y=data.Y[rows], weight=data.weight[rows])
+        return model._design_of(part, mixture, all_linear, COSTS[0])
+
+    def criterion_of(design: Design, cost: int) -> Criterion:
+        counts = Counts(design.problem.n_total, design.Y.shape[1], design.problem.m_fixed)
+        return model._criterion(counts, design.k_max, design.mixture, cost)
+
+    if len(data.X) < FEWEST_ROWS_TO_CALIBRATE:
+        return COSTS[-1]
+    return calibrate(data.X, data.Y, data.weight, design_of, criterion_of, model._policy)

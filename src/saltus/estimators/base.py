@@ -29,11 +29,14 @@ from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, ToCriterion
-from saltus.families import FAMILIES, Family, FittedMixture, resolve_basis
+from saltus.families import FAMILIES, Family, FittedMixture, Mixture, resolve_basis
 from saltus.families.options import NAMES
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
 DEFAULT_K_MAX = 50
+# Where terms choose their inputs, it is as many as one for so many rows, but no more than this, nor than fill a design
+# of so many numbers.
+ROWS_A_TERM, MOST_TERMS, MOST_NUMBERS = 3, 250, 5e7
 
 
 class DependentFeaturesWarning(UserWarning):
@@ -73,6 +76,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     """
 
     basis: str | Family | list[str | Family]
+    linear: str
     k_max: int | None
     box_margin: float
     init: str | ArrayLike
@@ -99,6 +103,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "basis": [StrOptions(set(NAMES)), *FAMILIES, list, tuple],
+        "linear": [StrOptions({"auto", "all", "selected", "none"})],
         "k_max": [Interval(Integral, 0, None, closed="left"), None],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -202,33 +207,51 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         """Keep what the search returned as fitted attributes; return a warning if it was ended before its time."""
 
     @abstractmethod
-    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture) -> Criterion:
-        """Say what terms and their parameters cost."""
+    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture, term_cost: int) -> Criterion:
+        """Say what terms and their parameters cost; a term counts for `term_cost` parameters, or 0: for its own."""
+
+    def _resolve_term_cost(self, data: TrainingData, mixture: Mixture) -> int:
+        """Say how many parameters every term counts for; 0: for its own."""
+        return 0
 
     def _make_design(self, data: TrainingData) -> Design:
+        mixture = resolve_basis(self.basis)
+        linear = self.linear
+        if linear == "auto":
+            linear = "all" if mixture.is_radial else "selected"
+        if linear == "selected":
+            mixture = mixture.with_linear_terms()
+        design = self._design_of(data, mixture, linear == "all", self._resolve_term_cost(data, mixture))
+        if linear == "all":
+            self._warn_of_dependent_features(design.box, design.linear)
+        return design
+
+    def _design_of(self, data: TrainingData, mixture: Mixture, all_linear: bool, term_cost: int) -> Design:
         X, Y, weight = data.X, data.Y, data.weight
         box = Box.around(X, float(self.box_margin))
         U = box.to_unit(X)
-        linear = LinearTerm.of(U, weight)
-        self._warn_of_dependent_features(box, linear)
+        linear = LinearTerm.of(U, weight, only_constant=not all_linear)
         m_fixed = linear.Q.shape[1]
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
-        k_max = self._resolve_k_max(n_independent, m_fixed) if box.varies.any() else 0
+        k_max = self._resolve_k_max(n_independent, m_fixed, mixture) if box.varies.any() else 0
         counts = Counts(float(weight.sum()), Y.shape[1], m_fixed)
         first, *others = (
             variant.fit(U, weight, box.width[box.varies], box.varies, rescale=self._may_rescale)
-            for variant in resolve_basis(self.basis).variants(several=self._several_variants)
+            for variant in mixture.variants(several=self._several_variants)
         )
-        criterion = self._criterion(counts, k_max, first)
+        criterion = self._criterion(counts, k_max, first, term_cost)
         design = make_design(
             X, Y, weight, box=box, linear=linear, mixture=first, criterion=criterion, ridge=self._has_ridge
         )
         for other in others:
-            criterion = self._criterion(counts, k_max, other)
+            criterion = self._criterion(counts, k_max, other, term_cost)
             design = with_variant(design, X, other, criterion, ridge=self._has_ridge)
         return design
 
-    def _resolve_k_max(self, n_rows: int, m_fixed: int) -> int:
+    def _resolve_k_max(self, n_rows: int, m_fixed: int, mixture: Mixture) -> int:
+        if self.k_max is None and not mixture.is_radial:
+            n_most = min(MOST_TERMS, int(MOST_NUMBERS / n_rows)) if n_rows else 0
+            return min(n_most, max(n_rows // ROWS_A_TERM - m_fixed, 0))
         if self.k_max is None:
             return min(DEFAULT_K_MAX, max(n_rows // 2 - m_fixed, 0))
         needed = m_fixed + self.k_max + 1

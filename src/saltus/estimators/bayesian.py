@@ -141,6 +141,7 @@ class BayesianRegressor(SampledModel):
         self,
         basis: str | Family = "gaussian",
         *,
+        linear: str = "auto",
         k_max: int | None = None,
         n_iter: int = 20_000,
         n_warmup: int | None = None,
@@ -163,6 +164,7 @@ class BayesianRegressor(SampledModel):
         verbose: int = 0,
     ) -> None:
         self.basis = basis
+        self.linear = linear
         self.k_max = k_max
         self.n_iter = n_iter
         self.n_warmup = n_warmup
@@ -275,7 +277,7 @@ class BayesianRegressor(SampledModel):
             {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(self)},
         )
 
-    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture) -> Criterion:
+    def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture, term_cost: int) -> Criterion:
         # k and what terms share have a prior instead.
         return free_criterion(counts, k_max, mixture.parameter_counts[1], mixture.n_switches)
 

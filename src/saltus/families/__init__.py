@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         resolve_basis,
     )
     from saltus.families.family import Family, FittedFamily
-    from saltus.families.mixture.mixture import FittedMixture
+    from saltus.families.mixture.mixture import FittedMixture, Mixture
     from saltus.families.product.family import Product
     from saltus.families.radial.family import Radial
     from saltus.families.ridge.family import Ridge
@@ -31,6 +31,7 @@ _HOME = {
     "Family": "family",
     "FittedFamily": "family",
     "FittedMixture": "mixture.mixture",
+    "Mixture": "mixture.mixture",
     "PARTS_OF_FAMILIES": "catalogue",
     "Product": "product.family",
     "Radial": "radial.family",
@@ -48,6 +49,7 @@ __all__ = [
     "Family",
     "FittedFamily",
     "FittedMixture",
+    "Mixture",
     "Product",
     "Radial",
     "Ridge",

@@ -18,23 +18,23 @@ from tests.problems import make_problem
 BY_COUNT, BY_SIZE = np.arange(31.0) ** 1.5, np.array([0.0, 0.3, 0.5, 0.6, 0.65])
 
 
-def design_with(counts_terms, metric="learned", widths="shared"):
+def design_with(n_own_a_term, metric="learned", widths="shared"):
     problem = make_problem("three inputs, two outputs")
-    criterion = Criterion(BY_COUNT, BY_SIZE, counts_terms)
+    criterion = Criterion(BY_COUNT, BY_SIZE, n_own_a_term)
     return make_with(problem.X, problem.Y, Radial("gaussian", metric=metric, widths=widths), criterion)
 
 
 @pytest.mark.parametrize("k", [0, 1, 3, 4])
-@pytest.mark.parametrize("counts_terms", [True, False])
+@pytest.mark.parametrize("n_own_a_term", [1, 0])
 @pytest.mark.parametrize("metric", ["learned", "standardized"])
 @pytest.mark.parametrize("widths", ["shared", "own"])
-def test_the_penalty_is_that_of_all_parameters(k, counts_terms, metric, widths):
+def test_the_penalty_is_that_of_all_parameters(k, n_own_a_term, metric, widths):
     shared = np.array([0.5, 0.0, 2.0]) if metric == "learned" else np.ones(3)
     n_on = 2 if metric == "learned" else 3
     n_of_a_term = n_on + 2 * (widths == "own")
-    n_own = 1 if counts_terms else n_of_a_term
+    n_own = 1 if n_own_a_term else n_of_a_term
     n = k * (2 + n_own) + (2 if metric == "learned" else 0) if k > 0 else 0
-    design, rss = design_with(counts_terms, metric, widths), np.array([3.0, 0.7])
+    design, rss = design_with(n_own_a_term, metric, widths), np.array([3.0, 0.7])
     problem = design.problem
     expected = BY_COUNT[n] + BY_SIZE[k]
     terms, n_own_in_full = terms_at(design, np.full((k, 3 + (widths == "own")), 0.5), shared), k * n_of_a_term

@@ -12,7 +12,7 @@ COUNTS = Counts(n_total=60.0, n_outputs=2, n_fixed=4)
 
 
 def table(criterion, counts=COUNTS, k_max=6, n_own=(1, 3), n_shared=0, full_cost=True):
-    return make_criterion(criterion, counts, k_max, n_own=n_own, n_shared=n_shared, full_cost=full_cost)
+    return make_criterion(criterion, counts, k_max, n_own=n_own, n_shared=n_shared, n_own_a_term=0 if full_cost else 1)
 
 
 def aicc(n, n_total, c, m):
@@ -57,14 +57,14 @@ def test_the_paper_s_penalties():
     np.testing.assert_allclose(aic.by_count[terms], [0, 3, 6, 9])
     np.testing.assert_allclose(mdl.by_count[terms], 1.5 * np.log(200) * np.arange(4))
     np.testing.assert_allclose(number.by_count[terms], [0, 2.5, 5, 7.5])
-    assert aic.counts_terms
-    assert number.counts_terms
+    assert aic.n_own_a_term
+    assert number.n_own_a_term
 
 
 def test_a_number_counts_as_the_paper_does_whatever_the_cost():
-    assert table(2.5, full_cost=True).counts_terms
-    assert not table("bic", full_cost=True).counts_terms
-    assert table("bic", full_cost=False).counts_terms
+    assert table(2.5, full_cost=True).n_own_a_term
+    assert not table("bic", full_cost=True).n_own_a_term
+    assert table("bic", full_cost=False).n_own_a_term
 
 
 def test_aicc_goes_to_aic():

@@ -41,6 +41,7 @@ class Settings:
     patience: int | None = 1  # None: no end but that of the time
     max_seconds: float | None = None
     policy: SearchPolicy = DEFAULT_POLICY
+    grows: bool = False  # whether chains grow networks from nothing: rounds are then as many as `patience`, and short
 
     def resolution(self, design: Design) -> float:
         """Say how near two values of log pi are that are as good as the same."""
@@ -52,6 +53,8 @@ class Settings:
             return self.n_iter
         if self.patience is None and self.polish and history:
             return HOPS_ALONE
+        if self.grows:
+            return self.policy.iterations_after_growth(len(design.rows), design.k_max)
         n_stale = 0
         for before, after in zip(history[-2::-1], history[:0:-1], strict=True):
             if after >= before + self.resolution(design):

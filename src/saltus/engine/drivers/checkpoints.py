@@ -183,5 +183,5 @@ def fingerprint(design: Design, options: str) -> str:
         for array in arrays:
             digest.update(repr(array.shape).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(repr((variant.mixture, problem.n_total, problem.criterion.counts_terms)).encode())
+        digest.update(repr((variant.mixture, problem.n_total, problem.criterion.n_own_a_term)).encode())
     return digest.hexdigest()

@@ -5,7 +5,7 @@ from saltus.engine.drivers.chain import RoundTask
 from saltus.engine.drivers.monitor import Monitor
 from saltus.engine.kernels.state import State
 from saltus.engine.results.chains import BestState
-from saltus.engine.search.growth import grow, refine
+from saltus.engine.search.growth import grow_best, refine
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.pruning import GoOn, prune
 from saltus.engine.search.starts import (
@@ -31,7 +31,7 @@ def find_start(task: RoundTask, state: State, landscape: Landscape | None, go_on
         return prune(landscape, landscape.candidate(terms), go_on)
 
     if design.mixture.starts_by_selection:
-        return refine(landscape, grow(rng, design, state, landscape, go_on), go_on).terms
+        return refine(landscape, grow_best(rng, design, state, landscape.policy, go_on), go_on).terms
     starts = [starting_terms(rng, design, many=True) for _ in range(count_starts(design))]
     return descend_from_starts(rng, design, landscape, starts, descend, go_on).terms
 

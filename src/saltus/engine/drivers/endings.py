@@ -36,6 +36,10 @@ def why_stop(
         who = f"each of its {len(values)} chains" if len(values) > 1 else "its only chain"
         return f"The search finished: {who} ran {spaced(settings.n_iter)} iterations."
     patience = settings.patience
+    if settings.grows and patience is not None:
+        n_iter = sum(settings.iterations_of_round(history[:n_rounds], design) for n_rounds in range(len(history)))
+        said = f"The search finished: each of its {len(values)} chains grew a network"
+        return f"{said}, and annealed it for {spaced(n_iter)} iterations." if len(history) >= patience else ""
     if patience is None or len(history) <= patience:
         return ""
     near = settings.resolution(design)

@@ -25,8 +25,8 @@ def penalty(problem: Problem, n_outputs: int, k: int, n_own: int, n_shared: int)
     that terms are given up where no shared parameter can be.
     """
     by_count, by_size = problem.criterion.by_count, problem.criterion.by_size
-    if problem.criterion.counts_terms:
-        n_own = k
+    if problem.criterion.n_own_a_term > 0:
+        n_own = k * problem.criterion.n_own_a_term
     n_parameters = k * n_outputs + n_own + n_shared if k > 0 else 0
     if n_parameters < by_count.size:
         return by_count[n_parameters] + by_size[k]

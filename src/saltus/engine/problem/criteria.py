@@ -63,17 +63,19 @@ def _log_choices(n_total: float, k: Floats) -> Floats:
 
 
 def make_criterion(
-    criterion: str | float, counts: Counts, k_max: int, *, n_own: tuple[int, int], n_shared: int, full_cost: bool
+    criterion: str | float, counts: Counts, k_max: int, *, n_own: tuple[int, int], n_shared: int, n_own_a_term: int = 0
 ) -> Criterion:
     """Tabulate P, and find how many terms can be afforded.
 
     Terms have n_own parameters each: from the first, with as few of the n_shared shared parameters as there can be,
-    none or one, to the second, with all. Without `full_cost` a term counts for one. A number is the cost C of one term
-    in P = C k: it counts as the paper does, c + 1 parameters a term, and a shared parameter as one of these.
+    none or one, to the second, with all; or each counts for n_own_a_term, where that is not 0. A number is the cost C
+    of one term in P = C k: it counts as the paper does, c + 1 parameters a term, and a shared parameter as one of
+    these. Where all parameters are as many as N - 1, P is infinite.
     """
-    n_least, n_most = n_own
-    counts_terms = not full_cost or not isinstance(criterion, str)
-    n_all = k_max * (counts.n_outputs + (1 if counts_terms else n_most)) + n_shared
+    if not isinstance(criterion, str):
+        n_own_a_term = 1
+    n_least, n_most = (n_own_a_term, n_own_a_term) if n_own_a_term > 0 else n_own
+    n_all = k_max * (counts.n_outputs + n_most) + n_shared
     n, k = np.arange(n_all + 1, dtype=np.float64), np.arange(k_max + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         if isinstance(criterion, str):
@@ -81,16 +83,17 @@ def make_criterion(
             by_size = _log_choices(counts.n_total, k) if criterion == "ebic" else np.zeros(k.size)
         else:
             by_count, by_size = float(criterion) * (n / (counts.n_outputs + 1)), np.zeros(k.size)
+    by_count[counts.n_fixed + n / counts.n_outputs >= counts.n_total - 1] = np.inf
+    by_count[0] = 0.0
     # A chain that starts where P is infinite could not tell up from down.
     by_count, by_size = by_count[np.isfinite(by_count)], by_size[np.isfinite(by_size)]
-    n_a_term = counts.n_outputs + (1 if counts_terms else n_least)
-    n_affordable = max(by_count.size - 1 - min(n_shared, 1), 0) // n_a_term
-    return Criterion(by_count, by_size[: n_affordable + 1], counts_terms)
+    n_affordable = max(by_count.size - 1 - min(n_shared, 1), 0) // (counts.n_outputs + n_least)
+    return Criterion(by_count, by_size[: n_affordable + 1], n_own_a_term)
 
 
 def free_criterion(counts: Counts, k_max: int, n_own: int, n_shared: int) -> Criterion:
     """Charge nothing for k_max terms of n_own parameters at most and n_shared in common: they have a prior instead."""
-    return Criterion(np.zeros(k_max * (counts.n_outputs + n_own) + n_shared + 1), np.zeros(k_max + 1), False)
+    return Criterion(np.zeros(k_max * (counts.n_outputs + n_own) + n_shared + 1), np.zeros(k_max + 1), 0)
 
 
 def criterion_value(log_posterior: float, n_total: float, n_outputs: int) -> float:

@@ -14,7 +14,7 @@ class Criterion(NamedTuple):
 
     by_count: Floats  # (n + 1,), for 0 to n parameters; more cannot be afforded
     by_size: Floats  # (k_max + 1,), what the number of terms adds
-    counts_terms: bool  # whether a term counts for one parameter, as in the paper, beside its coefficients
+    n_own_a_term: int  # what every term counts for beside its coefficients; 0: for as many parameters as it has
 
 
 @by_reference

@@ -69,12 +69,13 @@ class LinearTerm:
     R: Floats  # (m_fixed, m_fixed)
 
     @classmethod
-    def of(cls, U: Floats, weight: Floats) -> "LinearTerm":
-        """Factor [1, (U - means) / spreads], leaving out columns that depend on those before them."""
+    def of(cls, U: Floats, weight: Floats, *, only_constant: bool = False) -> "LinearTerm":
+        """Factor [1, (U - means) / spreads], leaving out columns that depend on those before them, or all but the 1."""
         root_weight = np.sqrt(weight)
         means = np.average(U, axis=0, weights=weight)
         spreads = np.sqrt(np.average((U - means) ** 2, axis=0, weights=weight))
-        columns = [root_weight, *((U - means) / spreads * root_weight[:, None]).T]
+        inputs = ((U - means) / spreads * root_weight[:, None]).T
+        columns = [root_weight] if only_constant else [root_weight, *inputs]
         Q = np.empty((len(U), min(len(U), len(columns))), order="F")
         R = np.zeros((Q.shape[1], Q.shape[1]))
         kept: list[int] = []

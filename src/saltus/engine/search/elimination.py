@@ -33,7 +33,8 @@ class Path:
 def penalties(problem: Problem, k: int, n_own: Floats, n_shared: int) -> Floats:
     """Evaluate P for k terms of n_own (n,) parameters in all, their coefficients aside."""
     by_count, by_size = problem.criterion.by_count, problem.criterion.by_size
-    own = np.full(len(n_own), k) if problem.criterion.counts_terms else n_own
+    a_term = problem.criterion.n_own_a_term
+    own = np.full(len(n_own), k * a_term) if a_term > 0 else n_own
     n = (k * problem.rss_floor.size + own + n_shared if k > 0 else np.zeros(len(n_own))).astype(np.int64)
     known = by_count[np.minimum(n, by_count.size - 1)] + by_size[k]
     return np.where(n < by_count.size, known, UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size))

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from saltus._typing import Floats
 from saltus.engine.kernels.state import State, make_workspace, start_record
 from saltus.engine.problem.design import Design
 from saltus.engine.search.elimination import eliminate
 from saltus.engine.search.gradient import flops_of_a_gradient
 from saltus.engine.search.landscape import Candidate, Landscape
+from saltus.engine.search.policy import SearchPolicy
 from saltus.engine.search.pruning import GoOn, descend, independent
 from saltus.engine.search.selection import make_pool, select
 from saltus.engine.search.starts import set_terms
@@ -16,9 +18,14 @@ from saltus.families.terms import TermSet, terms_as_value
 TERMS_A_CALL = 5
 
 
-def grow(rng: np.random.Generator, design: Design, state: State, landscape: Landscape, go_on: GoOn) -> TermSet:
-    """Bring terms in one by one until log pi has not risen for a while; return the best. Mutates the state."""
-    policy, problem = landscape.policy, design.problem
+def grow(
+    rng: np.random.Generator, design: Design, state: State, policy: SearchPolicy, go_on: GoOn = lambda: True
+) -> tuple[TermSet, Floats]:
+    """Bring terms in one by one until log pi has not risen for a while. Mutates the state.
+
+    Return all of them in their order, and log pi with none, with the first, with the first two, and so on.
+    """
+    problem = design.problem
     set_terms(design, state, design.mixture.empty())
     work, record = make_workspace(problem, state, n_edits=policy.finalists), start_record(state, 1)
     pool = make_pool(problem, policy.candidates, policy.finalists)
@@ -27,7 +34,13 @@ def grow(rng: np.random.Generator, design: Design, state: State, landscape: Land
         best = int(record.best.k[0])
         if n_more < TERMS_A_CALL or state.terms.k[0] - best >= policy.terms_past_best(best):
             break
-    return terms_as_value(record.best)
+    return terms_as_value(state.terms), record.best_by_k[: state.terms.k[0] + 1]
+
+
+def grow_best(rng: np.random.Generator, design: Design, state: State, policy: SearchPolicy, go_on: GoOn) -> TermSet:
+    """Do the same; return the terms with which log pi is highest."""
+    terms, values = grow(rng, design, state, policy, go_on)
+    return terms.take(slice(int(values.argmax())))
 
 
 def refine(landscape: Landscape, terms: TermSet, go_on: GoOn) -> Candidate:

@@ -41,6 +41,8 @@ class SearchPolicy:
     # Forward selection draws so many candidates for each term that comes in, and looks closely at a few of them.
     candidates: int = 500
     finalists: int = 12
+    # A round from there has so many floating-point operations.
+    flops_of_a_round: float = 1e9
     # A descent from there has so many floating-point operations, and a number of evaluations within bounds.
     flops_of_a_descent: float = 2e9
     most_evaluations: int = 60
@@ -58,6 +60,11 @@ class SearchPolicy:
     def terms_past_best(self, k: int) -> int:
         """Say how many terms forward selection brings in after the best network so far, of k terms, before it ends."""
         return 5 + k // 10
+
+    def iterations_after_growth(self, n_rows: int, k_max: int) -> int:
+        """Say how many iterations a round has after a network was grown."""
+        flops = 8.0 * n_rows * max(min(k_max, 50), 1)  # of an iteration
+        return int(min(max(self.flops_of_a_round / flops, 10), self.iterations_a_round))
 
     def iterations_of_first_round(self, n_rows: int) -> int:
         """Say how many iterations the first round of a fit without a given length has."""

@@ -18,9 +18,13 @@ from saltus.families.family import ChoosingFamily, Family, FittedFamily
 from saltus.families.inputs import InputData
 from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
+from saltus.families.product.family import Product
 from saltus.families.radial.family import FittedRadial
 from saltus.families.registry import PRODUCT, RADIAL, RIDGE, Families
 from saltus.families.terms import TermSet
+
+# An input as it is, within the data and beyond.
+LINEAR_TERMS = Product("identity", max_inputs=1, extrapolate="free")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,15 @@ class Mixture:
     """Families that a network may mix."""
 
     families: tuple[Family, ...]
+
+    @property
+    def is_radial(self) -> bool:
+        """Whether all terms have a centre."""
+        return all(family.is_radial for family in self.families)
+
+    def with_linear_terms(self) -> "Mixture":
+        """Add terms that are an input as it is, each in or out like any other."""
+        return self if LINEAR_TERMS in self.families else Mixture((*self.families, LINEAR_TERMS))
 
     def variants(self, *, several: bool) -> tuple["Mixture", ...]:
         """List what chains may be made of, where the options of families leave that open."""
@@ -110,8 +123,10 @@ class FittedMixture:
     def coefficient_spreads(self, terms: TermSet) -> Floats:
         """Find the standard deviations (k,) that coefficients have before data are seen; infinite where nothing holds.
 
-        In standard deviations of the output.
+        In standard deviations of the output. Radial terms alone are held by nothing.
         """
+        if not self.starts_by_selection:
+            return np.full(len(terms), np.inf)
         return np.array([member.coefficient_spread for member in self.members])[terms.family]
 
     @property

@@ -172,7 +172,6 @@ class FittedRadial:
 
     geometry = RADIAL
     n_choices = 0  # discrete, of a term
-    coefficient_spread = np.inf
 
     @property
     def n_parameters(self) -> int:
@@ -194,6 +193,11 @@ class FittedRadial:
     def inspection(self) -> RadialInspection:
         """What summaries, reports and pictures ask."""
         return RadialInspection(self)
+
+    @property
+    def coefficient_spread(self) -> float:
+        """The standard deviation of coefficients in a mixture: terms that fade have a height of 1."""
+        return 1.0 if self.radial.profile.fades else np.inf
 
     @property
     def n_decoded(self) -> int:
