@@ -21,8 +21,8 @@ from saltus.engine.search.starts import present_network, set_terms
 # What a term may count for, its coefficients aside.
 COSTS = (1, 2, 4, 8, 16)
 # The first cost is taken whose error is no more than this share above the least: an average of networks bears more
-# terms than the single ones that are tried here. On servo, machine, autompg and stock (splits 10-13), errors of 8 networks
-# averaged were .256 .290 .322 .288 at the cost of least error, .252 .273 .320 .291 at the first always.
+# terms than the single ones that are tried here. On servo, machine, autompg and stock (splits 10-13), errors of 8
+# networks averaged were .256 .290 .322 .288 at the cost of least error, .252 .273 .320 .291 at the first always.
 MARGIN = 0.03
 # Folds for so many rows and fewer; one part in five is left out once where there are more.
 FOLDS = ((500, 8), (2_000, 4), (5_000, 2))
