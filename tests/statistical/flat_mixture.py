@@ -59,7 +59,7 @@ class Model:
     def of(cls, case):
         families, is_even = CASES[case]
         problem = make_problem("three inputs", n_rows=150)
-        criterion = Criterion(COST * np.arange(1000), -np.arange(K_MAX + 1) * (np.log(MEAN) + COST), False)
+        criterion = Criterion(COST * np.arange(1000), -np.arange(K_MAX + 1) * (np.log(MEAN) + COST), 0)
         design = make_with(problem.X, problem.Y, families, criterion, margin=0.0, ridge=True)
         pi = np.full(3, 1 / 3) if is_even else UNEVEN
         return cls(without_likelihood(design if is_even else with_shares(design, pi)), pi)

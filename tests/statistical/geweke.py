@@ -10,12 +10,13 @@ from math import factorial
 
 import numpy as np
 
-from saltus import Radial
+from saltus import Product, Radial, Ridge
 from saltus.engine.kernels.factor import COLLINEAR, refactor
 from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.problem.criteria import Counts, free_criterion
 from saltus.engine.search.starts import set_terms
+from saltus.families.terms import TermSet, put_terms, terms_as_value
 from tests.engine.designs import make_with, radial_of, terms_at
 from tests.problems import make_problem
 
@@ -29,22 +30,36 @@ def count_rows(many):
     return 3 * N_ROWS if many else N_ROWS
 
 
-def make_model(name, c, learned=False, own_widths=False):
+# Families that a network may mix, narrow or rare enough for columns hardly ever to depend on each other.
+MIXED = [
+    Radial("gaussian", 0.5, metric="standardized", widths="shared"),
+    Product(("hinge", "wave"), max_inputs=2),
+    Ridge("sigmoid", max_inputs=2),
+]
+
+
+def make_model(name, c, learned=False, own_widths=False, mixed=False):
     """Make a design on the inputs of a problem, for c outputs; its Y is to be filled."""
-    problem = make_problem(name, n_rows=count_rows(learned or own_widths))
+    problem = make_problem(name, n_rows=count_rows(learned or own_widths or mixed))
     rank = np.linalg.matrix_rank(problem.X - problem.X.mean(axis=0))
     # r has no scale of its own, so that no relevance makes columns depend on each other.
     radial = Radial("linear", metric="learned")
     if not learned:
         width = (0.5 if own_widths else 0.35) * rank
         radial = Radial("gaussian", width, metric="standardized", widths="own" if own_widths else "shared")
+    basis = MIXED if mixed else radial
     criterion = free_criterion(Counts(len(problem.X), c, 1), K_MAX, 10, 10)
     Y = np.zeros((len(problem.X), c))
-    return make_with(problem.X, Y, radial, criterion, margin=0.0 if learned else 0.1, ridge=True)
+    return make_with(problem.X, Y, basis, criterion, margin=0.0 if learned else 0.1, ridge=True)
 
 
-def design_matrix(design, parameters, shared=None):
-    columns = design.columns(terms_at(design, parameters, shared))
+def as_terms(design, centers, shared=None):
+    """Make terms of the parameters of radial ones; those of several families are terms already."""
+    return centers if isinstance(centers, TermSet) else terms_at(design, centers, shared)
+
+
+def design_matrix(design, centers, shared=None):
+    columns = design.columns(as_terms(design, centers, shared))
     return np.hstack([design.linear.Q @ design.linear.R, columns])
 
 
@@ -55,6 +70,9 @@ def draw_relevance(rng, d):
 def are_independent(design, centers, relevance):
     """Whether a chain could be there: |x - mu| is linear where mu is beyond the data, and constant with no input on."""
     D = design_matrix(design, centers, relevance)
+    terms, m_fixed = as_terms(design, centers, relevance), design.problem.m_fixed
+    if ((D[:, m_fixed:] ** 2).sum(axis=0) < design.problem.families.smallest_squared_norm[terms.family]).any():
+        return False
     rest = np.diag(np.linalg.qr(D, mode="r")) ** 2
     return (rest > COLLINEAR * (D**2).sum(axis=0)).all()
 
@@ -66,16 +84,16 @@ def root_shares(design, centers):
     return np.concatenate([np.ones(Q.shape[1]), np.sqrt((rest**2).sum(axis=0) / (P**2).sum(axis=0))])
 
 
-def draw_from_prior(rng, design, *, learned=False, relative=False):
+def draw_from_prior(rng, design, *, learned=False, relative=False, mixed=False):
     """Draw from the joint prior, or the part of it where columns are independent."""
     family, m_fixed, c = radial_of(design), design.problem.m_fixed, design.Y.shape[1]
     relevance = family.starting_shared
     while True:
         rate, k = draw_size(rng)
-        centers = rng.random((k, family.n_parameters))
+        centers = design.mixture.draw(rng, k) if mixed else rng.random((k, family.n_parameters))
         if learned:
             relevance = draw_relevance(rng, relevance.size)
-        if not (family.own_widths or learned) or are_independent(design, centers, relevance):
+        if not (family.own_widths or learned or mixed) or are_independent(design, centers, relevance):
             break
     delta_squared = PRIOR.b / rng.gamma(PRIOR.a, size=c)
     sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
@@ -93,13 +111,17 @@ def draw_size(rng):
 
 
 def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
-    k = len(centers)
+    k, of_each = len(centers), []
+    if isinstance(centers, TermSet):  # also how many are of each family, and have two inputs
+        of_each = [(centers.family == 0).sum(), (centers.family == 1).sum(), (centers.choices[:, 0] == 2).sum()]
+        centers = centers.parameters[:, :1]
     spread = (alpha**2).mean(axis=1) / (sigma_squared * delta_squared)
     logs = np.log(relevance[relevance > 0])
     return np.concatenate(
         [
             [len(logs), len(logs) * k, logs.sum(), (logs**2).sum()],
             [k, k**2, k == 0, k == K_MAX, np.log(rate), k * np.log(rate), (centers[:, -1] < 0.3).sum()],
+            of_each,
             np.log(delta_squared),
             np.log(sigma_squared),
             np.log(delta_squared) * k,
@@ -111,13 +133,13 @@ def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
     )
 
 
-def run_chain(rng, name, c, n_rounds, learned, relative, own_widths):
+def run_chain(rng, name, c, n_rounds, learned, relative, own_widths, mixed):
     """Average the statistics over a chain on parameters and data."""
-    design = make_model(name, c, learned, own_widths)
-    n_rows = count_rows(learned or own_widths)
+    design = make_model(name, c, learned, own_widths, mixed)
+    n_rows = count_rows(learned or own_widths or mixed)
     m_fixed = design.problem.m_fixed
     rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(
-        rng, design, learned=learned, relative=relative
+        rng, design, learned=learned, relative=relative, mixed=mixed
     )
     tuning = Tuning(0.15, 0.2, True, *([3] if learned else []))
     state = start_state(design.problem, design.linear.Q, design.Y, relevance)
@@ -126,15 +148,14 @@ def run_chain(rng, name, c, n_rounds, learned, relative, own_widths):
     record = start_record(state, 1)
     hierarchy.sigma_squared[:] = sigma_squared
     hierarchy.alpha[:, : alpha.shape[1]] = alpha
-    terms.parameters[: len(centers)] = centers
-    terms.k[0] = len(centers)
+    put_terms(as_terms(design, centers, relevance), terms)
     seen = []
     for r in range(n_rounds):
         k = terms.k[0]
-        centers = terms.parameters[:k].copy()
-        mean = design_matrix(design, centers, terms.shared)[:n_rows] @ hierarchy.alpha[:, : m_fixed + k].T
+        present = terms_as_value(terms)
+        mean = design_matrix(design, present)[:n_rows] @ hierarchy.alpha[:, : m_fixed + k].T
         design.Y[:n_rows] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((n_rows, c))
-        set_terms(design, state, terms_at(design, centers, terms.shared))
+        set_terms(design, state, present)
         if learned:  # which keeps a factor of the linear term, residuals included
             refactor(design.problem.linear, design.linear.Q, design.Y, np.empty((len(design.Y), 0), order="F"))
         run_sample_block(
@@ -142,30 +163,44 @@ def run_chain(rng, name, c, n_rounds, learned, relative, own_widths):
         )
         k = terms.k[0]
         alpha = hierarchy.alpha[:, : m_fixed + k]
+        present = terms_as_value(terms)
         seen.append(
             statistics(
                 hierarchy.rate[0],
-                terms.parameters[:k],
+                present if mixed else present.parameters,
                 hierarchy.ridge.delta_squared,
                 hierarchy.sigma_squared,
-                alpha * root_shares(design, terms.parameters[:k]) if relative else alpha,
+                alpha * root_shares(design, present.parameters) if relative else alpha,
                 terms.shared,
             )
         )
     return np.mean(seen, axis=0), record.counts[:, 2]
 
 
-def t_values(name, c, *, n_chains, n_rounds, n_prior=200_000, seed=0, learned=False, relative=False, own_widths=False):
+def t_values(
+    name,
+    c,
+    *,
+    n_chains,
+    n_rounds,
+    n_prior=200_000,
+    seed=0,
+    learned=False,
+    relative=False,
+    own_widths=False,
+    mixed=False,
+):
     """Student's t of each statistic: chains against independent draws of the prior.
 
     Coefficients are taken in units of their prior, so those drawn exactly need no shares.
     """
     rng = np.random.default_rng([seed, c, *name.encode()])
-    design = make_model(name, c, learned, own_widths)
-    exact = np.array([statistics(*draw_from_prior(rng, design, learned=learned)) for _ in range(n_prior)])
+    design = make_model(name, c, learned, own_widths, mixed)
+    exact = np.array([statistics(*draw_from_prior(rng, design, learned=learned, mixed=mixed)) for _ in range(n_prior)])
     children = np.random.SeedSequence([seed, c, *name.encode()]).spawn(n_chains)
     runs = [
-        run_chain(np.random.default_rng(child), name, c, n_rounds, learned, relative, own_widths) for child in children
+        run_chain(np.random.default_rng(child), name, c, n_rounds, learned, relative, own_widths, mixed)
+        for child in children
     ]
     chains = np.array([means for means, _ in runs])
     n_accepted = sum(accepted for _, accepted in runs)

@@ -7,13 +7,14 @@ import pickle
 import struct
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import saltus
-from saltus import AnnealedRegressor, FileError
+from saltus import AnnealedRegressor, BayesianRegressor, FileError, Product
 from saltus.storage.container import _to_npy, _to_zip
 from saltus.storage.files import _pack
 from tests.saved import NAMES, fit_models, make_data
@@ -377,6 +378,46 @@ def test_draws_that_do_not_add_up_are_refused(models, tmp_path):
                 load_bytes(with_member(content, "int64.npy", _to_npy(changed)), tmp_path)
             n_refused += 1
     assert n_refused > 60
+
+
+@pytest.fixture(scope="module")
+def mixtures():
+    X, Y = make_data()
+    basis = ["gaussian", Product(("hinge", "bump")), "steps", "ridges"]
+    options = {"n_iter": 800, "n_chains": 1, "init": "empty", "random_state": 0}
+    with pytest.warns(saltus.DependentFeaturesWarning):
+        return (
+            AnnealedRegressor(basis, **options).fit(X, Y[:, 0]),
+            BayesianRegressor(basis, n_draws=5, **options).fit(X, Y[:, 0]),
+        )
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["annealed", "bayesian"])
+def test_terms_with_other_choices_are_refused_or_are_terms(mixtures, number, tmp_path, rng):
+    """Whatever whole number of a file is another, of a family, an input, a profile, a knot: it fails at once or not."""
+    model, (X, _) = mixtures[number], make_data()
+    content = _pack(model)
+    flat = np.load(io.BytesIO(members_of(content)["int64.npy"]))
+    n_refused = 0
+    for at in rng.permutation(len(flat))[:150]:
+        for value in (-1, 3, 2**62):
+            changed = flat.copy()
+            changed[at] += value
+            try:
+                other = load_bytes(with_member(content, "int64.npy", _to_npy(changed)), tmp_path)
+            except FileError:
+                n_refused += 1
+            else:
+                assert other.predict(X).shape == (len(X),)
+    assert n_refused > 50
+
+
+def test_knots_that_cannot_be_are_not_sound(mixtures):
+    scale = mixtures[0].networks_[0].mixture.members[1].scale
+    for n_knots in (0, 1, scale.knots.shape[1] + 1, -3):
+        changed = replace(scale, n_knots=np.full_like(scale.n_knots, n_knots))
+        assert scale.is_sound
+        assert not changed.is_sound
 
 
 def test_names_of_other_inputs_are_refused(models, tmp_path):

@@ -97,6 +97,12 @@ class InputScale:
         return len(self.means)
 
     @property
+    def is_sound(self) -> bool:
+        """Whether every input has knots to be between: that of a file may not."""
+        within = (self.n_knots >= 2) & (self.n_knots <= self.knots.shape[1]) & (self.n_values >= self.n_knots)
+        return bool(within.all() and (self.spreads > 0).all())
+
+    @property
     def log_width(self) -> Floats:
         """The logarithms of the narrowest and the widest bump along each input, (v, 2)."""
         span = self.high - self.low

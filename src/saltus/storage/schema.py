@@ -34,6 +34,7 @@ from saltus.families import (
     FittedFamily,
     FittedMixture,
 )
+from saltus.families.inputs import InputScale
 from saltus.inspection.diagnostics import Diagnostic
 
 # Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates that a family takes these to,
@@ -162,6 +163,7 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
     Draws: lambda draws: len(draws) > 0 and bool((draws.n_terms >= 0).all()),
     FittedMixture: lambda mixture: len(mixture.members) > 0,
     Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
+    InputScale: lambda scale: scale.is_sound,
     Network: lambda network: network.mixture.accepts(network.terms) and len(network.terms) == len(network.coefficients),
     Predictive: lambda predictive: predictive.degrees > 0,
     SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_parameters),

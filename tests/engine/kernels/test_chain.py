@@ -23,7 +23,7 @@ COST = 0.2  # of a parameter
 
 def make(problem, basis, metric="standardized", widths="shared"):
     """Make a design where every parameter is counted."""
-    criterion = Criterion(COST * np.arange(1000), np.zeros(K_MAX + 1), False)
+    criterion = Criterion(COST * np.arange(1000), np.zeros(K_MAX + 1), 0)
     radial = Radial(basis, metric=metric, widths=widths)
     return make_with(problem.X, problem.Y, radial, criterion, weight=problem.weight)
 

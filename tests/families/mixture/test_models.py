@@ -81,7 +81,7 @@ def test_terms_of_several_families_are_found(models):
     assert len(best.terms) > 3
     assert len(set(best.terms.family.tolist())) > 1
     draws = [draw for chain in models["bayesian", "four families"].chains_ for draw in chain.draws]
-    assert set(np.concatenate([draw.terms.family for draw in draws]).tolist()) == {0, 1, 2, 3}
+    assert set(np.concatenate([draw.terms.family for draw in draws]).tolist()) >= {0, 1, 2, 3}
 
 
 def test_a_file_holds_all_of_it(model, new, tmp_path):
