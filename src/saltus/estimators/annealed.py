@@ -55,22 +55,30 @@ class AnnealedRegressor(SearchedModel):
 
     Parameters
     ----------
-    basis : str or family, default="gaussian"
-        The family of terms: a name, or a family with options such as ``saltus.Radial("gaussian", metric="euclidean")``.
-        "linear", "cubic", "thin_plate", "gaussian", "multiquadric" and "inverse_multiquadric" stand for
-        :class:`saltus.Radial` with its defaults: functions of the distance to a centre under a learned metric.
+    basis : str, family, or list of these, default="gaussian"
+        The family of terms: a name, or a family with options such as ``saltus.Radial("gaussian", metric="euclidean")``;
+        networks mix the families of a list. "linear", "cubic", "thin_plate", "gaussian", "multiquadric" and
+        "inverse_multiquadric" stand for :class:`saltus.Radial` with its defaults: functions of the distance to a centre
+        under a learned metric; "hinges", "steps", "bumps", "wavelets" and "mars" for :class:`saltus.Product`; "ridges"
+        for :class:`saltus.Ridge`; "auto" for hinges, bumps, steps and ridges mixed, which suits most tables.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one term in P = C k.
-    term_cost : {"full", "paper"}, default="full"
-        How many parameters a term counts for, its coefficients aside: all of its own, or 1, as in the paper. A radial
+    term_cost : {"auto", "full", "paper"} or int, default="auto"
+        How many parameters a term counts for, its coefficients aside: all of its own; 1, as in the paper; or a number.
+        "auto": all of its own where terms are radial, otherwise 1, 2, 4, 8 or 16, by cross-validation. A radial
         term has one for each coordinate of its centre along an input that is switched on, and two for a width of its
         own. Each parameter that terms share counts for 1 where it is in use, such as a relevance that is not 0.
+    linear : {"auto", "all", "selected", "none"}, default="auto"
+        Which inputs have a linear term: all; each in or out, as a term like any other; none. "auto": all where terms
+        are radial, otherwise selected.
     k_max : int or None, default=None
-        The most terms. None: 50, or fewer where the columns of the design would outnumber half the distinct rows.
+        The most terms. None: 50, or fewer where the columns of the design would outnumber half the distinct rows; with
+        products or ridges 250, or a third of the rows, or fewer where there are more than 200 000 of these.
     n_iter : int or "auto", default="auto"
         Iterations of each chain. "auto": in rounds of 20 000, or in proportion less from 10 000 rows on, each annealed
         from the best state of its chain, until more than half of the chains agree on the best value to within 1 (or
-        1e-4 for each row), or rounds bring no improvement; rounds that bring none are followed by longer ones.
+        1e-4 for each row), or rounds bring no improvement; rounds that bring none are followed by longer ones. With
+        products or ridges, `patience` short rounds after each chain has grown a network.
     patience : int or None, default=1
         With "auto", how many rounds without an improvement of 1 (or 1e-4 for each row) end the fit. Each is twice as
         long as the one before, and goes on with hops from one local optimum to the next (with `polish`). None: no
@@ -80,10 +88,11 @@ class AnnealedRegressor(SearchedModel):
         Seconds after which the fit ends with the best model so far.
     n_chains : int or "auto", default="auto"
         Independent chains. "auto": 4, and more where there are fewer than 500 rows, up to 8 at 250; 4 where they share
-        the time because `patience` is None.
+        the time because `patience` is None. With products or ridges 8, and fewer from 2 000 rows on.
     combine : {"average", "best"}, default="average"
         Predict with the average of the networks that chains found, the best of each chain and those where rounds ended,
-        weighted by their posterior at a temperature of twice the cost of a term; or with the best network of all.
+        weighted by their posterior at a temperature of twice the cost of a term; or with the best network of all. With
+        products or ridges, the best of each chain, with equal weights.
     schedule : {"auto", "geometric", "linear", "logarithmic", "constant"} or schedule, default="auto"
         How the temperature falls: a name, or an object such as ``saltus.Geometric(start=1, end=0.01)``. "auto":
         geometrically, from 1/2, 1 or 2 times to 1/80 of what one more term costs where the round starts.
@@ -103,7 +112,8 @@ class AnnealedRegressor(SearchedModel):
         The box is the range of the data, widened on each side by this share of the range. The centres of radial terms
         live in the box.
     init : {"descent", "random", "empty"} or array-like of shape (k, n_features), default="descent"
-        Where chains start: from 20 random terms, taken downhill by quasi-Newton steps and thinned out; from a random
+        Where chains start: from 20 random terms, taken downhill by quasi-Newton steps and thinned out, or, with
+        products or ridges, from terms that come in one by one, each the best of hundreds; from a random
         number of random terms; from none; or from one term at each of the given points, the centre of a radial term.
     random_state : int, RandomState instance or None, default=None
         Seeds the chains. The result does not depend on n_jobs.
@@ -183,7 +193,7 @@ class AnnealedRegressor(SearchedModel):
 
     def __init__(
         self,
-        basis: str | Family = "gaussian",
+        basis: str | Family | list[str | Family] = "gaussian",
         *,
         criterion: str | float = "aicc",
         term_cost: str | int = "auto",

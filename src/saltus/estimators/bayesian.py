@@ -54,7 +54,7 @@ class BayesianRegressor(SampledModel):
 
     Parameters
     ----------
-    basis, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
+    basis, linear, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
         As in :class:`saltus.AnnealedRegressor`.
     n_iter : int, default=20_000
         Iterations of each chain after its warm-up.

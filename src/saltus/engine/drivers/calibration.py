@@ -21,7 +21,7 @@ from saltus.engine.search.starts import present_network, set_terms
 # What a term may count for, its coefficients aside.
 COSTS = (1, 2, 4, 8, 16)
 # The first cost is taken whose error is no more than this share above the least: an average of networks bears more
-# terms than the single ones that are tried here.
+# terms than the single ones that are tried here. Where no error is by as much below that of no terms at all, the last.
 MARGIN = 0.03
 # Folds for so many rows and fewer; one part in five is left out once where there are more.
 FOLDS = ((500, 8), (2_000, 4), (5_000, 2))
@@ -43,7 +43,7 @@ def calibrate(
     rng = np.random.default_rng(len(X))
     order = rng.permutation(len(X))
     n_folds, n_parts = next(((n, n) for most, n in FOLDS if len(X) <= most), (1, SHARE_LEFT_OUT))
-    errors = np.zeros(len(COSTS))
+    errors = np.zeros(len(COSTS) + 1)  # squared; the last is that of no terms
     for fold in range(n_folds):
         left_out = np.sort(order[fold::n_parts])
         rows = np.setdiff1d(order, left_out)
@@ -52,18 +52,21 @@ def calibrate(
         for i, network in enumerate(networks_on_path(rng, design, criteria, policy)):
             residuals = (network.predict(X[left_out]) - Y[left_out]) / design.outputs.scale
             errors[i] += (weight[left_out, None] * residuals**2).sum()
-    return COSTS[int((errors <= (1 + MARGIN) ** 2 * errors.min()).argmax())]
+    *of_costs, of_none = errors
+    if min(of_costs) > (1 - MARGIN) ** 2 * of_none:
+        return COSTS[-1]
+    return COSTS[int((np.array(of_costs) <= (1 + MARGIN) ** 2 * min(of_costs)).argmax())]
 
 
 def networks_on_path(
     rng: np.random.Generator, design: Design, criteria: list[Criterion], policy: SearchPolicy
 ) -> list[Network]:
-    """Grow one network under the first of some criteria; return it with as many terms as each of them wants."""
+    """Grow one network under the first of some criteria; return it with as many terms as each wants, then with none."""
     state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     grown, values = grow(rng, design, state, policy)
     networks = []
-    for criterion in criteria:
-        k = best_size(values, criteria[0], criterion, design.Y.shape[1])
+    sizes = [best_size(values, criteria[0], criterion, design.Y.shape[1]) for criterion in criteria]
+    for k in (*sizes, 0):
         set_terms(design, state, grown.take(slice(k)))
         networks.append(present_network(design, state))
     return networks

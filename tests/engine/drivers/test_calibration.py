@@ -1,0 +1,52 @@
+"""What a searched term costs."""
+
+import numpy as np
+import pytest
+
+from saltus import AnnealedRegressor
+from saltus.engine.drivers.calibration import COSTS, best_size
+from saltus.engine.problem.criteria import Counts, make_criterion
+from saltus.estimators.annealed import calibrate_term_cost
+from saltus.estimators.checks import check_data
+from saltus.families import resolve_basis
+
+
+def cost_of(X, y):
+    model = AnnealedRegressor("auto")
+    return calibrate_term_cost(model, check_data(model, X, y, None), resolve_basis("auto").with_linear_terms())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_on_noise_a_term_costs_most_and_none_is_found(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((200, 20)), rng.standard_normal(200)
+    assert cost_of(X, y) == COSTS[-1]
+    assert AnnealedRegressor("auto", random_state=0).fit(X, y).n_terms_ == 0
+
+
+def test_where_there_is_much_to_find_a_term_costs_little():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 2))
+    y = np.sin(7 * X[:, 0]) * np.cos(5 * X[:, 1]) + 0.01 * rng.standard_normal(400)
+    assert cost_of(X, y) <= COSTS[1]
+
+
+def test_the_size_that_another_criterion_wants():
+    counts, k_max = Counts(100.0, 2, 1), 12
+    few, many = (make_criterion("aicc", counts, k_max, n_own=(1, 1), n_shared=0, n_own_a_term=q) for q in (1, 4))
+    log_rss = -3.0 * (1 - 0.7 ** np.arange(k_max + 1))
+    values = {
+        id(c): np.array(
+            [-50.0 * r - c.by_count[k * (2 + c.n_own_a_term)] for k, r in enumerate(log_rss) if k < len(c.by_size)]
+        )
+        for c in (few, many)
+    }
+    assert best_size(values[id(few)], few, few, 2) == values[id(few)].argmax()
+    assert best_size(values[id(few)], few, many, 2) == values[id(many)].argmax()
+    assert values[id(many)].argmax() < values[id(few)].argmax()
+
+
+def test_too_few_rows_to_leave_any_out():
+    rng = np.random.default_rng(0)
+    X = rng.random((12, 2))
+    assert cost_of(X, X[:, 0]) == COSTS[-1]

@@ -1,0 +1,47 @@
+"""Coefficients that a prior holds."""
+
+import numpy as np
+import pytest
+
+from saltus.engine.results.network import WIDENINGS, shrink
+
+
+def factored(D, Y):
+    Q, R = np.linalg.qr(D)
+    Z = (Q.T @ Y).T
+    return R, Z, ((Y - Q @ Z.T) ** 2).sum(axis=0)
+
+
+def test_it_is_the_posterior_mode_under_one_of_the_priors():
+    rng = np.random.default_rng(0)
+    D = np.hstack([np.ones((80, 1)), rng.random((80, 4))])
+    Y = D @ rng.standard_normal((5, 2)) + 0.3 * rng.standard_normal((80, 2))
+    R, Z, rss = factored(D, Y)
+    found = shrink(R, Z, rss, 80.0, np.ones(4))
+    for i in range(2):
+        modes = []
+        for widening in WIDENINGS:
+            precision = np.diag([0.0] + [rss[i] / 80.0 / widening**2] * 4)
+            modes.append(np.linalg.solve(D.T @ D + precision, D.T @ Y[:, i]))
+        assert min(np.abs(found[:, i] - mode).max() for mode in modes) < 1e-10
+
+
+def test_columns_that_nearly_coincide_do_not_cancel():
+    rng = np.random.default_rng(0)
+    x = rng.random(60)
+    D = np.column_stack([np.ones(60), x, x + 1e-7 * rng.standard_normal(60)])
+    y = x + 0.1 * rng.standard_normal(60)
+    R, Z, rss = factored(D, y[:, None])
+    least_squares = np.linalg.solve(R, Z.T)[:, 0]
+    held = shrink(R, Z, rss, 60.0, np.ones(2))[:, 0]
+    assert np.abs(least_squares).max() > 1e3
+    assert np.abs(held).max() < 2
+    assert D @ held == pytest.approx(D @ least_squares, abs=0.1)
+
+
+def test_what_the_data_say_for_certain_stands():
+    rng = np.random.default_rng(0)
+    D = np.column_stack([np.ones(500), rng.random(500)])
+    y = 40.0 * D[:, 1] + 1e-3 * rng.standard_normal(500)
+    R, Z, rss = factored(D, y[:, None])
+    assert shrink(R, Z, rss, 500.0, np.ones(1))[1, 0] == pytest.approx(40.0, rel=1e-4)

@@ -1,0 +1,125 @@
+"""Forward selection, backward elimination, and what grows from them."""
+
+import numpy as np
+import pytest
+
+from saltus import AnnealedRegressor
+from saltus.engine.kernels.state import make_workspace, start_record, start_state
+from saltus.engine.kernels.target import log_density
+from saltus.engine.search.elimination import eliminate
+from saltus.engine.search.growth import eliminated, grow, refine
+from saltus.engine.search.landscape import Landscape
+from saltus.engine.search.policy import DEFAULT_POLICY
+from saltus.engine.search.selection import make_pool, select
+from saltus.engine.search.starts import set_terms
+from saltus.estimators.checks import check_data
+from saltus.families.terms import terms_as_value
+from tests.problems import make_problem
+
+MIXTURES = ["hinges", "steps", ["gaussian", "bumps", "ridges"]]
+
+
+def design_of(problem, basis, **options):
+    model = AnnealedRegressor(basis, **{"term_cost": 2, **options})
+    return model._make_design(check_data(model, problem.X, problem.Y, problem.weight))
+
+
+def empty_state(design):
+    return start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
+
+
+@pytest.mark.parametrize("basis", MIXTURES)
+@pytest.mark.parametrize("name", ["three inputs, two outputs", "weights"])
+def test_the_factor_of_a_selected_network_is_that_of_its_terms(basis, name):
+    design = design_of(make_problem(name), basis)
+    state = empty_state(design)
+    work, record = make_workspace(design.problem, state, n_edits=6), start_record(state, 1)
+    pool = make_pool(design.problem, 40, 6)
+    assert select(np.random.default_rng(0), design.problem, state, work, record, pool, 8) == 8
+    selected, value = terms_as_value(state.terms), float(state.log_posterior[0])
+    set_terms(design, state, selected)
+    assert len(selected) == 8
+    assert value == pytest.approx(float(state.log_posterior[0]), rel=1e-9)
+
+
+def test_what_comes_in_is_the_best_of_the_finalists():
+    design = design_of(make_problem("three inputs"), "hinges")
+    state = empty_state(design)
+    n = 30  # all candidates are finalists
+    work, record = make_workspace(design.problem, state, n_edits=n), start_record(state, 1)
+    pool = make_pool(design.problem, n, n)
+    select(np.random.default_rng(1), design.problem, state, work, record, pool, 1)
+    found = float(state.log_posterior[0])
+    drawn = design.mixture.empty()
+    values = []
+    for b in range(n):
+        one = terms_as_value(state.terms)
+        candidate = type(one)(
+            pool.edits.family[b, :1], pool.edits.choices[b, :1], pool.edits.incoming[b, :1], one.shared
+        )
+        set_terms(design, state, drawn.followed_by(candidate))
+        squared = (design.columns(candidate) ** 2).sum()
+        if squared >= design.problem.families.smallest_squared_norm[candidate.family[0]]:
+            values.append(float(state.log_posterior[0]))
+    assert found == pytest.approx(max(values), rel=1e-9)
+
+
+def test_selection_ends_at_the_most_terms():
+    design = design_of(make_problem("three inputs"), "hinges", k_max=3)
+    terms, values = grow(np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY)
+    assert len(terms) <= 3
+    assert values.shape == (len(terms) + 1,)
+
+
+@pytest.mark.parametrize("basis", MIXTURES)
+def test_the_values_of_growth_are_those_of_its_first_terms(basis):
+    design = design_of(make_problem("two outputs"), basis)
+    state = empty_state(design)
+    terms, values = grow(np.random.default_rng(0), design, state, DEFAULT_POLICY)
+    for k in range(len(terms) + 1):
+        set_terms(design, state, terms.take(slice(k)))
+        assert values[k] == pytest.approx(float(state.log_posterior[0]), rel=1e-8)
+
+
+def test_growth_can_be_stopped_and_limited():
+    design = design_of(make_problem("three inputs"), "hinges")
+    terms, _ = grow(np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, lambda: False)
+    assert len(terms) == 0
+    terms, _ = grow(np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, most=5)
+    assert len(terms) == 5
+
+
+@pytest.mark.parametrize("term_cost", [1, "full"])
+@pytest.mark.parametrize("basis", MIXTURES)
+def test_an_elimination_is_the_cheapest_and_its_value_that_of_a_new_fit(basis, term_cost):
+    design = design_of(make_problem("two outputs"), basis, term_cost=term_cost)
+    state = empty_state(design)
+    terms, _ = grow(np.random.default_rng(0), design, state, DEFAULT_POLICY, most=5)
+
+    def value(some):
+        set_terms(design, state, some)
+        return log_density(design.problem, state.factor.rss, some)
+
+    value(terms)
+    m, k = design.problem.m_fixed, len(terms)
+    R, Z = state.factor.R[m : m + k, m : m + k], state.factor.Z[:, m : m + k].T
+    path = eliminate(design.problem, terms, np.triu(R), Z, state.factor.rss.copy())
+    left = terms
+    numbers = np.arange(k)
+    assert path.log_posterior[0] == pytest.approx(value(terms), rel=1e-9)
+    for step, out in enumerate(path.order):
+        options = [value(left.without(j)) for j in range(len(left))]
+        j = int(np.flatnonzero(numbers == out)[0])
+        assert options[j] == pytest.approx(max(options), rel=1e-8)
+        assert path.log_posterior[step + 1] == pytest.approx(options[j], rel=1e-8)
+        left, numbers = left.without(j), np.delete(numbers, j)
+
+
+@pytest.mark.parametrize("basis", MIXTURES)
+def test_refinement_never_makes_it_worse(basis):
+    design = design_of(make_problem("three inputs"), basis)
+    terms, _ = grow(np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, most=10)
+    landscape = Landscape.of(design)
+    before = landscape.value(terms)
+    assert eliminated(landscape, landscape.candidate(terms)).log_posterior >= before
+    assert refine(landscape, terms, lambda: True).log_posterior >= before
