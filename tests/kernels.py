@@ -111,13 +111,18 @@ def _fill(families, family, choices, parameters, shared, root_weight, decoded, c
 
 
 @njit
-def weigh_profile(code, x, b, c, weight, column):
-    line_profiles.weigh_profile(code, x, b, c, weight, column)
+def multiply_by_profile(code, x, b, c, column):
+    line_profiles.multiply_by_profile(code, x, b, c, column)
 
 
 @njit
-def weigh_slope(code, x, b, c, weight, column):
-    line_profiles.weigh_slope(code, x, b, c, weight, column)
+def replace_by_profile(code, b, c, column):
+    line_profiles.replace_by_profile(code, b, c, column)
+
+
+@njit
+def multiply_by_slope(code, x, b, c, column):
+    line_profiles.multiply_by_slope(code, x, b, c, column)
 
 
 @njit

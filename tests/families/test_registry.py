@@ -29,8 +29,8 @@ print(*{event.data["dispatcher"].__name__ for _, event in recorder.buffer if eve
 """
 
 OF_RADIAL = {"squared_distances", "weigh_by_slope", "apply_profile_and_slope"}
-OF_PRODUCTS, OF_RIDGES = {"set_slope"}, {"project", "set_direction"}
-OF_LINES = {"weigh_profile", "weigh_slope"}
+OF_PRODUCTS, OF_RIDGES = {"set_slope", "multiply_by_profile"}, {"project", "set_direction", "replace_by_profile"}
+OF_LINES = {"multiply_by_slope"}
 
 
 @pytest.mark.parametrize(
