@@ -16,7 +16,17 @@ from saltus.cli import COMMANDS, build_parser, fit, main
 from saltus.engine.problem.criteria import CRITERIA
 from saltus.estimators.annealed import FEWEST_CHAINS, MOST_CHAINS
 from saltus.families import Product, Radial, Ridge, make_family, resolve_basis
-from saltus.families.options import DEFAULT_NAME, NAMES, OPTIONS, PRODUCT_NAMES, RADIAL_NAMES, RIDGE_NAMES
+from saltus.families.options import (
+    AUTO,
+    DEFAULT_NAME,
+    FAMILY_NAMES,
+    MIXED,
+    NAMES,
+    OPTIONS,
+    PRODUCT_NAMES,
+    RADIAL_NAMES,
+    RIDGE_NAMES,
+)
 from tests.commands import QUICK, QUICK_FIT, run, wing, write_rows
 
 
@@ -203,8 +213,9 @@ def test_the_choices_are_those_of_the_library():
         assert make_family(name) == Product(profile, max_inputs or 3)
     for name, (profile, max_inputs) in RIDGE_NAMES.items():
         assert make_family(name) == Ridge(profile, max_inputs or 4)
-    assert set(NAMES) == {*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES}
-    assert len({make_family(name) for name in NAMES}) == len(NAMES)
+    assert set(NAMES) == {AUTO, *RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES}
+    assert len({make_family(name) for name in FAMILY_NAMES}) == len(FAMILY_NAMES)
+    assert resolve_basis(AUTO) == resolve_basis(list(MIXED))
     with pytest.raises(ValueError, match="must be one of"):
         make_family("quintic")
     for option in OPTIONS:

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from saltus._typing import Floats, Ints
+from saltus._typing import Floats
 from saltus.engine.drivers.anneal import anneal
-from saltus.engine.drivers.calibration import COSTS, calibrate
 from saltus.engine.drivers.chain import Settings
 from saltus.engine.drivers.schedules import SCHEDULES, Schedule, resolve_schedule
 from saltus.engine.kernels.state import NEVER, Tuning
@@ -21,8 +20,9 @@ from saltus.engine.problem.criteria import CRITERIA, Counts, criterion_value, ma
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.chains import AnnealResult
-from saltus.engine.results.network import Network
+from saltus.estimators.averaging import combine_networks
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
+from saltus.estimators.calibrating import calibrate_term_cost
 from saltus.estimators.checks import TrainingData, check_inputs
 from saltus.estimators.searched import SearchedModel
 from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture, Mixture
@@ -33,9 +33,6 @@ ROWS_OF_ALL_CHAINS = 2000
 FEWEST_CHAINS, MOST_CHAINS = 4, 8
 # Networks that were grown from nothing differ more, and their average is the better for it.
 ROWS_OF_GROWN_NETWORKS = 16_000
-
-# With fewer rows there is nothing to leave out, and a term costs as much as it may.
-FEWEST_ROWS_TO_CALIBRATE = 20
 
 # A move of shared parameters factors the whole design anew, which takes as long as this many steps or so.
 STEPS_BETWEEN_SHARED_MOVES = 20
@@ -368,44 +365,3 @@ class AnnealedRegressor(SearchedModel):
         if not result.ended_early:
             return ""
         return describe_early_end(result.ended_early, f"the best after {self.n_iter_} iterations")
-
-
-def combine_networks(result: AnnealResult, design: Design, combine: str) -> tuple[tuple[Network, ...], Floats]:
-    """Choose the networks that predict, and weigh them: the best, or all local optima by their posterior.
-
-    The posterior is taken at a temperature, at which a network behind by what two terms cost counts e times
-    less. At 1 the best would outweigh all others by an accident of where its search ended.
-    """
-    best = result.chains[result.best_chain].best
-    if combine == "best":
-        return (best.network,), np.ones(1)
-    if design.mixture.starts_by_selection:
-        # Criteria of networks that were grown differ by tens: by these, one would have all the weight.
-        return tuple(chain.best.network for chain in result.chains), np.full(len(result.chains), 1 / len(result.chains))
-    # A chain that came back to where it was counts once.
-    found = {
-        round(optimum.log_posterior, 6): optimum
-        for chain in result.chains
-        for optimum in (chain.best, *chain.local_optima)
-    }
-    values = np.array(list(found))
-    temperature = 2.0 * design.variants[best.variant].cost_of_a_term(best.network.terms)
-    weights: Floats = np.exp((values - values.max()) / temperature)
-    return tuple(optimum.network for optimum in found.values()), weights / weights.sum()
-
-
-def calibrate_term_cost(model: AnnealedRegressor, data: TrainingData, mixture: Mixture) -> int:
-    """Choose how many parameters a term counts for, by cross-validation."""
-    all_linear = model.linear == "all"
-
-    def design_of(rows: Ints) -> Design:
-        part = replace(data, X=data.X[rows], Y=data.Y[rows], weight=data.weight[rows])
-        return model._design_of(part, mixture, all_linear, COSTS[0])
-
-    def criterion_of(design: Design, cost: int) -> Criterion:
-        counts = Counts(design.problem.n_total, design.Y.shape[1], design.problem.m_fixed)
-        return model._criterion(counts, design.k_max, design.mixture, cost)
-
-    if len(data.X) < FEWEST_ROWS_TO_CALIBRATE:
-        return COSTS[-1]
-    return calibrate(data.X, data.Y, data.weight, design_of, criterion_of, model._policy)

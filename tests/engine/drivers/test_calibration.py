@@ -6,7 +6,7 @@ import pytest
 from saltus import AnnealedRegressor
 from saltus.engine.drivers.calibration import COSTS, best_size
 from saltus.engine.problem.criteria import Counts, make_criterion
-from saltus.estimators.annealed import calibrate_term_cost
+from saltus.estimators.calibrating import calibrate_term_cost
 from saltus.estimators.checks import check_data
 from saltus.families import resolve_basis
 

@@ -98,8 +98,15 @@ def test_penalties_never_reward_a_term(criterion, n):
     assert (np.diff(penalty) >= 0).all()
 
 
-def test_ebic_has_no_more_terms_than_candidates():
-    assert len(table("ebic", Counts(4.0, 1, 1), 9).by_size) == 5
+@pytest.mark.parametrize("criterion", [*CRITERIA, 2.5])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_parameters_are_fewer_than_rows_less_one(criterion, n_outputs):
+    found = table(criterion, Counts(20.0, n_outputs, 3), 30, n_own=(1, 1))
+    most = len(found.by_count) - 1
+    assert 3 + most / n_outputs < 19
+    if criterion != "aicc":
+        assert 3 + (most + 1) / n_outputs >= 19
+    assert len(found.by_size) - 1 == most // (n_outputs + 1)
 
 
 def test_room_is_made_for_the_fewest_parameters_of_a_term():

@@ -1,0 +1,32 @@
+"""Which of the networks that a search found predict, and with which weights."""
+
+import numpy as np
+
+from saltus._typing import Floats
+from saltus.engine.problem.design import Design
+from saltus.engine.results.chains import AnnealResult
+from saltus.engine.results.network import Network
+
+
+def combine_networks(result: AnnealResult, design: Design, combine: str) -> tuple[tuple[Network, ...], Floats]:
+    """Choose the networks that predict, and weigh them: the best, or all local optima by their posterior.
+
+    The posterior is taken at a temperature, at which a network behind by what two terms cost counts e times
+    less. At 1 the best would outweigh all others by an accident of where its search ended.
+    """
+    best = result.chains[result.best_chain].best
+    if combine == "best":
+        return (best.network,), np.ones(1)
+    if design.mixture.starts_by_selection:
+        # Criteria of networks that were grown differ by tens: by these, one would have all the weight.
+        return tuple(chain.best.network for chain in result.chains), np.full(len(result.chains), 1 / len(result.chains))
+    # A chain that came back to where it was counts once.
+    found = {
+        round(optimum.log_posterior, 6): optimum
+        for chain in result.chains
+        for optimum in (chain.best, *chain.local_optima)
+    }
+    values = np.array(list(found))
+    temperature = 2.0 * design.variants[best.variant].cost_of_a_term(best.network.terms)
+    weights: Floats = np.exp((values - values.max()) / temperature)
+    return tuple(optimum.network for optimum in found.values()), weights / weights.sum()

@@ -1,0 +1,35 @@
+"""How many parameters a term counts for, where that is left to the data."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from saltus._typing import Ints
+from saltus.engine.drivers.calibration import COSTS, calibrate
+from saltus.engine.problem.criteria import Counts
+from saltus.engine.problem.design import Design
+from saltus.engine.problem.problem import Criterion
+from saltus.estimators.checks import TrainingData
+from saltus.families import Mixture
+
+if TYPE_CHECKING:
+    from saltus.estimators.annealed import AnnealedRegressor
+
+# With fewer rows there is nothing to leave out, and a term costs as much as it may.
+FEWEST_ROWS_TO_CALIBRATE = 20
+
+
+def calibrate_term_cost(model: "AnnealedRegressor", data: TrainingData, mixture: Mixture) -> int:
+    """Choose how many parameters a term counts for, by cross-validation."""
+    all_linear = model.linear == "all"
+
+    def design_of(rows: Ints) -> Design:
+        part = replace(data, X=data.X[rows], Y=data.Y[rows], weight=data.weight[rows])
+        return model._design_of(part, mixture, all_linear, COSTS[0])
+
+    def criterion_of(design: Design, cost: int) -> Criterion:
+        counts = Counts(design.problem.n_total, design.Y.shape[1], design.problem.m_fixed)
+        return model._criterion(counts, design.k_max, design.mixture, cost)
+
+    if len(data.X) < FEWEST_ROWS_TO_CALIBRATE:
+        return COSTS[-1]
+    return calibrate(data.X, data.Y, data.weight, design_of, criterion_of, model._policy)
