@@ -20,11 +20,14 @@ from saltus.engine.problem.criteria import CRITERIA, Counts, criterion_value, ma
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.chains import AnnealResult
+from saltus.engine.results.network import Network
+from saltus.engine.search.paths import find_path
 from saltus.estimators.averaging import combine_networks
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.calibrating import calibrate_term_cost
 from saltus.estimators.checks import TrainingData, check_inputs
 from saltus.estimators.searched import SearchedModel
+from saltus.estimators.sizes import model_with_terms, smallest_within
 from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture, Mixture
 
 # By default all chains together see about as many rows. On the tasks of benchmarks/compare with no more than 200 rows,
@@ -90,6 +93,10 @@ class AnnealedRegressor(SearchedModel):
         Predict with the average of the networks that chains found, the best of each chain and those where rounds ended,
         weighted by their posterior at a temperature of twice the cost of a term; or with the best network of all. With
         products or ridges, the best of each chain, with equal weights.
+    parsimony : float or None, default=None
+        Take the smallest network whose error, with rows left out one by one, is within so many per cent of the least
+        on the way from the best network down to none, and predict with it alone: see `path_`. None: the best, or an
+        average.
     schedule : {"auto", "geometric", "linear", "logarithmic", "constant"} or schedule, default="auto"
         How the temperature falls: a name, or an object such as ``saltus.Geometric(start=1, end=0.01)``. "auto":
         geometrically, from 1/2, 1 or 2 times to 1/80 of what one more term costs where the round starts.
@@ -143,6 +150,9 @@ class AnnealedRegressor(SearchedModel):
         The networks that predict: the best, or all that are averaged. Other attributes describe the best.
     weights_ : ndarray of shape (len(networks_),)
         The weights of these networks.
+    path_ : tuple of Size
+        What each number of terms costs, from that of the best network down to none: `n_terms`, `criterion` as
+        `criterion_value_` is, and `leave_one_out`, the error of rows that are left out one by one. See `with_terms`.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         The maximum-likelihood estimate RSS_i / N.
     log_posterior_ : float
@@ -185,6 +195,7 @@ class AnnealedRegressor(SearchedModel):
         "init": [StrOptions({"descent", "random", "empty"}), "array-like"],
         "polish": ["boolean"],
         "combine": [StrOptions({"best", "average"})],
+        "parsimony": [Interval(Real, 0, None, closed="left"), None],
         "acceptance": [StrOptions({"two-stage", "tempering"})],
     }
 
@@ -201,6 +212,7 @@ class AnnealedRegressor(SearchedModel):
         max_time: float | None = None,
         n_chains: int | str = "auto",
         combine: str = "average",
+        parsimony: float | None = None,
         schedule: str | Schedule = "auto",
         acceptance: str = "tempering",
         polish: bool = True,
@@ -222,6 +234,7 @@ class AnnealedRegressor(SearchedModel):
         self.max_time = max_time
         self.n_chains = n_chains
         self.combine = combine
+        self.parsimony = parsimony
         self.schedule = schedule
         self.acceptance = acceptance
         self.polish = polish
@@ -349,9 +362,21 @@ class AnnealedRegressor(SearchedModel):
 
     def _store(self, design: Design, result: AnnealResult) -> str:
         best = result.chains[result.best_chain].best
-        network = best.network
-        n_total = design.problem.n_total
-        self.networks_, self.weights_ = combine_networks(result, design, self.combine)
+        self._n_total = design.problem.n_total
+        self._path = find_path(design.variants[best.variant], best.network.terms)
+        self._keep_result(result, *combine_networks(result, design, self.combine))
+        if self.parsimony is not None and self._path is not None:
+            smaller = model_with_terms(self, smallest_within(self._path, float(self.parsimony)))
+            self.__dict__.update(vars(smaller))
+        if not result.ended_early:
+            return ""
+        return describe_early_end(result.ended_early, f"the best after {self.n_iter_} iterations")
+
+    def _keep_result(self, result: AnnealResult, networks: tuple[Network, ...], weights: Floats) -> None:
+        """Keep a result, and the networks that predict, as fitted attributes."""
+        best = result.chains[result.best_chain].best
+        network, n_total = best.network, self._n_total
+        self.networks_, self.weights_ = networks, weights
         self._keep(network.attributes, FAMILY_ATTRIBUTES)
         self.n_terms_ = best.n_terms
         self.intercept_ = self._squeeze_outputs(network.intercept)
@@ -362,6 +387,3 @@ class AnnealedRegressor(SearchedModel):
         self.criterion_value_ = criterion_value(best.log_posterior, n_total, best.rss.size)
         self.n_iter_ = result.chains[result.best_chain].n_iter
         self.result_ = result
-        if not result.ended_early:
-            return ""
-        return describe_early_end(result.ended_early, f"the best after {self.n_iter_} iterations")

@@ -1,15 +1,19 @@
 """A model that a search found: one network, or an average of the best. What it answers when it is asked."""
 
-from typing import TYPE_CHECKING, ClassVar
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
 from saltus.engine.results.chains import AnnealResult
 from saltus.engine.results.network import Network
+from saltus.engine.search.paths import SizePath
 from saltus.estimators.base import NetworkRegressor
 from saltus.estimators.fitted import Paths
+from saltus.estimators.sizes import Size, model_with_terms, sizes_of
 from saltus.families.words import InputUse
 
 if TYPE_CHECKING:
@@ -26,9 +30,40 @@ class SearchedModel(NetworkRegressor):
     networks_: tuple[Network, ...]
     weights_: Floats
     result_: AnnealResult
+    _path: SizePath | None  # the best network with fewer and fewer terms
+    _n_total: float  # the sum of the weights
+
+    @abstractmethod
+    def _keep_result(self, result: AnnealResult, networks: tuple[Network, ...], weights: Floats) -> None:
+        """Keep a result, and the networks that predict, as fitted attributes."""
 
     _gives_intervals: ClassVar[bool] = False
     _onnx_outputs: ClassVar[dict[str, str]] = {"y": "The prediction"}
+
+    @property
+    def path_(self) -> tuple[Size, ...]:
+        """What each number of terms costs, from that of the best network down to none.
+
+        Terms go out one by one, the cheapest to lose first. See :meth:`with_terms`.
+        """
+        check_is_fitted(self)
+        return () if self._path is None else sizes_of(self._path, self._n_total)
+
+    def with_terms(self, n_terms: int) -> Self:
+        """Make a smaller model: the best network with all but so many of its terms taken out.
+
+        Parameters
+        ----------
+        n_terms : int
+            The number of terms, from 0 to that of the best network.
+
+        Returns
+        -------
+        model : regressor
+            A fitted model of its own, which predicts with that network alone.
+        """
+        check_is_fitted(self)
+        return model_with_terms(self, int(n_terms))
 
     @property
     def _single_network(self) -> Network:

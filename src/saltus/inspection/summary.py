@@ -34,6 +34,8 @@ from saltus.inspection.findings import (
     sizes_nearly_as_good,
 )
 
+# A network of so many terms can be read.
+FEW_TERMS = 10
 # The table of inputs goes so far down.
 MOST_INPUTS = 20
 # Sizes with less than this probability are left out of their table.
@@ -115,6 +117,7 @@ def _size(model: AnnealedRegressor) -> Section:
             f"Predictions average {len(model.networks_)} networks, of which the best has weight "
             f"{model.weights_.max():.2f}; this summary describes the best network."
         )
+    said += _what_few_terms_cost(model)
     rows = tuple(
         (k, value, value - best)
         for k, value in by_size.items()
@@ -127,6 +130,19 @@ def _size(model: AnnealedRegressor) -> Section:
     )
     columns = [("terms", "d"), ("criterion", ".2f"), ("behind", ".2f")]
     return Section("Size", tuple(said), (TextTable(caption, columns, rows),))
+
+
+def _what_few_terms_cost(model: AnnealedRegressor) -> list[str]:
+    """Say what a network of few terms would cost, where the best has many."""
+    path = model.path_
+    if len(path) < 2 * FEW_TERMS:
+        return []
+    error = {size.n_terms: size.leave_one_out for size in path}
+    more = 100 * (error[FEW_TERMS] / error[path[0].n_terms] - 1)
+    return [
+        f"With {FEW_TERMS} of its terms alone, with_terms({FEW_TERMS}), this network would have an error {more:.0f} % "
+        f"larger (rows left out one by one)."
+    ]
 
 
 def _inputs(model: AnnealedRegressor) -> Section:

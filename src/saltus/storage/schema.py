@@ -22,6 +22,7 @@ from saltus.engine.results.chains import AnnealResult, BestState, ChainResult, M
 from saltus.engine.results.draws import Draws
 from saltus.engine.results.network import Network
 from saltus.engine.results.predictive import Features, Predictive
+from saltus.engine.search.paths import SizePath
 from saltus.estimators import AnnealedRegressor, BayesianRegressor
 from saltus.estimators.notes import ColumnNotes, DataNotes
 from saltus.families import (
@@ -67,6 +68,7 @@ CLASSES: tuple[type, ...] = (
     SavedChain,
     SavedRecord,
     SavedSampler,
+    SizePath,
     Snapshot,
     Trace,
     *FAMILIES,
@@ -88,6 +90,8 @@ class Fitted(TypedDict):
 class FittedAnnealed(Fitted):
     """Those of AnnealedRegressor."""
 
+    _n_total: float
+    _path: SizePath | None
     criterion_value_: float
     intercept_: Annotated[float | Floats, "c"]
     linear_coef_: Annotated[Floats, "cd"]
@@ -152,10 +156,21 @@ SIZES: dict[type, Callable[[Any], dict[str, int]]] = {
     Features: lambda features: {"f": 1 + len(features.kept)},
 }
 
+
+def _is_path_of(model: Any) -> bool:
+    """Say whether the path to smaller networks is one of the best network's terms."""
+    path, network = model._path, model._single_network
+    if path is None:
+        return True
+    k, m = len(path.terms), 1 + len(path.kept) + len(path.terms)
+    inside = bool((np.diff(path.kept, prepend=-1, append=len(path.spreads)) > 0).all())
+    return network.mixture.accepts(path.terms) and path.R.shape == (m, m) and len(path.rss) == k + 1 and inside
+
+
 # What else prediction relies on.
 TRUTHS: dict[type, Callable[[Any], bool]] = {
     AnnealResult: lambda result: 0 <= result.best_chain < len(result.chains),
-    AnnealedRegressor: lambda model: len(model.networks_) > 0,
+    AnnealedRegressor: lambda model: len(model.networks_) > 0 and _is_path_of(model),
     BayesianRegressor: lambda model: (
         len(model.chains_) > 0
         and all(model._predictive.features.mixture.accepts(chain.draws.all_terms) for chain in model.chains_)

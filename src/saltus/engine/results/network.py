@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
 from saltus.engine.kernels.factor import Factor
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.scaling import Box, OutputScale
@@ -87,18 +87,28 @@ def network_from_factor(design: Design, terms: TermSet, factor: Factor) -> Netwo
     m = m_fixed + len(terms)
     R = factor.R[:m, :m].copy()
     R[:m_fixed, :m_fixed] = design.linear.R
-    spread = design.mixture.coefficient_spreads(terms)
+    n_total = design.problem.n_total
+    alpha = fit_coefficients(design.mixture, terms, R, factor.Z[:, :m], factor.rss, n_total)
+    return make_network(design, terms, alpha)
+
+
+def fit_coefficients(
+    mixture: FittedMixture, terms: TermSet, R: Floats, Z: Floats, rss: Floats, n_total: float
+) -> Floats:
+    """Find the coefficients (m, c) of a factored design: by least squares, or held where families say so."""
+    spread = mixture.coefficient_spreads(terms)
     if np.isinf(spread).all():
-        return make_network(design, terms, solve_triangular(R, factor.Z[:, :m].T, check_finite=False))
-    return make_network(design, terms, shrink(R, factor.Z[:, :m], factor.rss, design.problem.n_total, spread))
+        solved: Floats = solve_triangular(R, Z.T, check_finite=False)
+        return solved
+    return shrink(R, Z, rss, n_total, spread)
 
 
 def shrink(R: Floats, Z: Floats, rss: Floats, n_total: float, spread: Floats) -> Floats:
     """Find the coefficients (m, c) that are most probable where those of terms are N(0, (w spread)^2), given the noise.
 
     Least squares leaves coefficients of columns that are nearly dependent free to be huge and cancel, as they do at the
-    rows and nowhere else. Of some priors the narrowest is taken that costs next to
-    nothing by generalised cross-validation. O(c m^3).
+    rows and nowhere else. Of some priors the narrowest is taken that costs next to nothing by generalised
+    cross-validation. O(c m^3).
     """
     m, m_fixed = len(R), len(R) - spread.size
     alpha = np.empty((m, len(Z)))
@@ -119,16 +129,15 @@ def shrink(R: Floats, Z: Floats, rss: Floats, n_total: float, spread: Floats) ->
 
 def make_network(design: Design, terms: TermSet, alpha: Floats) -> Network:
     """Build a network from its terms and all coefficients (m, c)."""
-    m_fixed, kept = design.problem.m_fixed, design.linear.kept
-    slope = np.zeros((len(design.linear.means), alpha.shape[1]))
-    slope[kept] = alpha[1:m_fixed] / design.linear.spreads[kept, None]
+    slope = slope_of(design.linear.spreads, design.linear.kept, alpha)
+    constant, coefficients = alpha[0], alpha[design.problem.m_fixed :]
     return Network(
-        box=design.box,
-        mixture=design.mixture,
-        outputs=design.outputs,
-        means=design.linear.means,
-        constant=alpha[0],
-        slope=slope,
-        terms=terms,
-        coefficients=alpha[m_fixed:],
+        design.box, design.mixture, design.outputs, design.linear.means, constant, slope, terms, coefficients
     )
+
+
+def slope_of(spreads: Floats, kept: Ints, alpha: Floats) -> Floats:
+    """Find the slopes (v, c) in the unit cube, given coefficients (m, c) of the constant, then of inputs in use."""
+    slope = np.zeros((len(spreads), alpha.shape[1]))
+    slope[kept] = alpha[1 : 1 + len(kept)] / spreads[kept, None]
+    return slope
