@@ -306,8 +306,8 @@ class AnnealedRegressor(SearchedModel):
     def _n_planned(self) -> int | None:
         return None if isinstance(self.n_iter, str) else int(self.n_iter)
 
-    def _plan(self, design: Design) -> Search:
-        settings = self._settings(design)
+    def _plan(self, design: Design, seconds_used: float) -> Search:
+        settings = self._settings(design, seconds_used)
         return Search(
             n_chains=self._count_chains(design),
             n_iter=settings.n_iter,
@@ -317,7 +317,7 @@ class AnnealedRegressor(SearchedModel):
             to_criterion=lambda best: criterion_value(best, design.problem.n_total, design.Y.shape[1]),
         )
 
-    def _settings(self, design: Design) -> Settings:
+    def _settings(self, design: Design, seconds_used: float = 0.0) -> Settings:
         n_iter = self._n_planned
         if n_iter is None and self.patience is None and self.max_time is None:
             raise ValueError(
@@ -341,6 +341,7 @@ class AnnealedRegressor(SearchedModel):
             patience=None if self.patience is None else int(self.patience),
             grows=design.mixture.starts_by_selection,
             max_seconds=None if self.max_time is None else float(self.max_time),
+            seconds_used=seconds_used,
             policy=self._policy,
         )
 
@@ -357,7 +358,7 @@ class AnnealedRegressor(SearchedModel):
         """Write down the options that a checkpoint depends on."""
         start = None if settings.start is None else settings.start.tobytes()
         schedule = settings.schedule
-        plain = replace(settings, start=None, schedule=None, max_seconds=None)
+        plain = replace(settings, start=None, schedule=None, max_seconds=None, seconds_used=0.0)
         return repr((plain, start, type(schedule).__qualname__, vars(schedule) if schedule else None))
 
     def _store(self, design: Design, result: AnnealResult) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
+from time import monotonic
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -168,11 +169,12 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             Ctrl-C ends the fit early, with a warning, and the model is made of what there is by then: the best network
             so far, or the draws, or during warm-up the states that chains are in. Pressed twice, Ctrl-C raises.
         """
+        began = monotonic()
         tasks = FitTasks(self, X, y, self._n_planned)
         with as_it_was_if_it_fails(self), single_threaded_blas():
             data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)
-            search = self._plan(design)
+            search = self._plan(design, monotonic() - began)
             tasks.expect(search.n_chains)
             checkpointer, resumed = open_checkpoints(
                 f"{type(self).__name__} {search.mark}", design, search.n_chains, checkpoint, checkpoint_every, resume
@@ -202,8 +204,8 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         """How many iterations a chain will have; None where that is not known before."""
 
     @abstractmethod
-    def _plan(self, design: Design) -> Search:
-        """Turn the options into a search."""
+    def _plan(self, design: Design, seconds_used: float) -> Search:
+        """Turn the options into a search; so many seconds have passed since the fit began."""
 
     @abstractmethod
     def _store(self, design: Design, found: Any) -> str:

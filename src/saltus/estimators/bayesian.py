@@ -285,7 +285,7 @@ class BayesianRegressor(SampledModel):
     def _n_planned(self) -> int | None:
         return (self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)) + self.n_iter
 
-    def _plan(self, design: Design) -> Search:
+    def _plan(self, design: Design, seconds_used: float) -> Search:
         settings = self._settings(design)
         start = None if settings.start is None else settings.start.tolist()
         max_seconds = None if self.max_time is None else float(self.max_time)

@@ -1,7 +1,10 @@
 """How many parameters a term counts for, where that is left to the data."""
 
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from saltus._typing import Ints
 from saltus.engine.drivers.calibration import COSTS, calibrate
@@ -13,6 +16,9 @@ from saltus.families import Mixture
 
 if TYPE_CHECKING:
     from saltus.estimators.annealed import AnnealedRegressor
+
+# Of max_time, it takes no more than this share.
+SHARE_OF_TIME = 0.25
 
 # With fewer rows there is nothing to leave out, and a term costs as much as it may.
 FEWEST_ROWS_TO_CALIBRATE = 20
@@ -32,4 +38,6 @@ def calibrate_term_cost(model: "AnnealedRegressor", data: TrainingData, mixture:
 
     if len(data.X) < FEWEST_ROWS_TO_CALIBRATE:
         return COSTS[-1]
-    return calibrate(data.X, data.Y, data.weight, design_of, criterion_of, model._policy)
+    until = monotonic() + (np.inf if model.max_time is None else SHARE_OF_TIME * float(model.max_time))
+    policy = model._policy
+    return calibrate(data.X, data.Y, data.weight, design_of, criterion_of, policy, lambda: monotonic() < until)

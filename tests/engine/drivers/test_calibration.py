@@ -1,5 +1,7 @@
 """What a searched term costs."""
 
+from time import monotonic
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,15 @@ def test_too_few_rows_to_leave_any_out():
     rng = np.random.default_rng(0)
     X = rng.random((12, 2))
     assert cost_of(X, X[:, 0]) == COSTS[-1]
+
+
+def test_max_time_counts_from_the_beginning():
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 10))
+    y = np.sin(9 * X[:, 0]) * X[:, 1] + (X[:, 2] > 0.3) + 0.1 * rng.standard_normal(3000)
+    AnnealedRegressor("auto", n_iter=1, n_chains=1, random_state=0).fit(X[:50], y[:50])  # compiles
+    began = monotonic()
+    model = AnnealedRegressor("auto", max_time=2.0, random_state=0).fit(X, y)
+    assert monotonic() - began < 10  # far from what it takes without a limit, on a busy machine too
+    assert "time limit (max_time) of 2 s" in model.result_.status
+    assert model.n_terms_ > 0

@@ -33,7 +33,7 @@ def anneal(
     Where the design has several variants, so have chains. With `resumed`, chains go on from there instead. Ctrl-C ends
     the fit with what chains have, if they are on threads.
     """
-    stop_signal = StopSignal(settings.max_seconds)
+    stop_signal = StopSignal(settings.seconds_left)
     n_variants = len(design.variants)
     chains = [
         Chain(np.random.default_rng(seed), variant=(number + 1) % n_variants) for number, seed in enumerate(seeds)

@@ -16,10 +16,13 @@ from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.network import Network
 from saltus.engine.search.growth import grow
 from saltus.engine.search.policy import SearchPolicy
+from saltus.engine.search.pruning import GoOn
 from saltus.engine.search.starts import present_network, set_terms
 
 # What a term may count for, its coefficients aside.
 COSTS = (1, 2, 4, 8, 16)
+# What it counts for where there is no time to find out.
+IN_A_HURRY = 2
 # The first cost is taken whose error is no more than this share above the least: an average of networks bears more
 # terms than the single ones that are tried here. Where no error is by as much below that of no terms at all, the last.
 MARGIN = 0.03
@@ -35,10 +38,11 @@ def calibrate(
     make_design: Callable[[Ints], Design],
     make_criterion: Callable[[Design, int], Criterion],
     policy: SearchPolicy,
+    go_on: GoOn = lambda: True,
 ) -> int:
     """Choose what a term counts for, given the design of some rows, and the criterion of it at a cost.
 
-    The folds are drawn alike for the same number of rows.
+    The folds are drawn alike for the same number of rows. What was seen by the time it must stop decides.
     """
     rng = np.random.default_rng(len(X))
     order = rng.permutation(len(X))
@@ -49,21 +53,26 @@ def calibrate(
         rows = np.setdiff1d(order, left_out)
         design = make_design(rows)
         criteria = [make_criterion(design, cost) for cost in COSTS]
-        for i, network in enumerate(networks_on_path(rng, design, criteria, policy)):
+        networks = networks_on_path(rng, design, criteria, policy, go_on)
+        if not go_on():
+            break
+        for i, network in enumerate(networks):
             residuals = (network.predict(X[left_out]) - Y[left_out]) / design.outputs.scale
             errors[i] += (weight[left_out, None] * residuals**2).sum()
     *of_costs, of_none = errors
+    if of_none == 0:
+        return IN_A_HURRY
     if min(of_costs) > (1 - MARGIN) ** 2 * of_none:
         return COSTS[-1]
     return COSTS[int((np.array(of_costs) <= (1 + MARGIN) ** 2 * min(of_costs)).argmax())]
 
 
 def networks_on_path(
-    rng: np.random.Generator, design: Design, criteria: list[Criterion], policy: SearchPolicy
+    rng: np.random.Generator, design: Design, criteria: list[Criterion], policy: SearchPolicy, go_on: GoOn
 ) -> list[Network]:
     """Grow one network under the first of some criteria; return it with as many terms as each wants, then with none."""
     state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
-    grown, values = grow(rng, design, state, policy)
+    grown, values = grow(rng, design, state, policy, go_on)
     networks = []
     sizes = [best_size(values, criteria[0], criterion, design.Y.shape[1]) for criterion in criteria]
     for k in (*sizes, 0):

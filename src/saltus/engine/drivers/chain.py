@@ -24,6 +24,9 @@ TRACE_STRIDE = 10
 # Networks kept along the way, at iterations that grow geometrically.
 N_SNAPSHOTS = 100
 
+# Seconds that a search has at least.
+SHORTEST_SEARCH = 1e-3
+
 # The iterations of a round that consists of hops alone.
 HOPS_ALONE = 0
 
@@ -40,8 +43,14 @@ class Settings:
     polish: bool  # whether to do so at the end of a round
     patience: int | None = 1  # None: no end but that of the time
     max_seconds: float | None = None
+    seconds_used: float = 0.0  # of these, before chains began
     policy: SearchPolicy = DEFAULT_POLICY
     grows: bool = False  # whether chains grow networks from nothing: rounds are then as many as `patience`, and short
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds that chains have; None: as many as they need."""
+        return None if self.max_seconds is None else max(self.max_seconds - self.seconds_used, SHORTEST_SEARCH)
 
     def resolution(self, design: Design) -> float:
         """Say how near two values of log pi are that are as good as the same."""

@@ -1,0 +1,74 @@
+"""Real tables beside CatBoost with its defaults: ``python -m benchmarks.real --data DIR --splits 10 11``.
+
+DIR holds files NAME.csv.gz of numbers without a header, the output last. A split leaves out the first tenth of
+``np.random.default_rng(split).permutation(n)``. Errors are root mean squares over the spread of y in training. Columns:
+the model; its best network with 10 and 30 terms alone; CPU seconds; terms of a network, in the mean; CatBoost, where it
+is installed. One thread each.
+"""
+
+import argparse
+import gzip
+import warnings
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from saltus import AnnealedRegressor
+
+try:
+    from catboost import CatBoostRegressor
+except ImportError:
+    CatBoostRegressor = None
+
+
+def read_split(path: Path, split: int):
+    with gzip.open(path, "rt") as file:
+        table = np.loadtxt(file, delimiter=",")
+    order = np.random.default_rng(split).permutation(len(table))
+    test, train = np.split(order, [len(table) // 10])
+    return table[train, :-1], table[train, -1], table[test, :-1], table[test, -1]
+
+
+def measure(path: Path, split: int, basis) -> list[float]:
+    X, y, X_test, y_test = read_split(path, split)
+
+    def error(model) -> float:
+        return float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)) / y.std())
+
+    began = process_time()
+    model = AnnealedRegressor(basis, random_state=0).fit(X, y)
+    seconds = process_time() - began
+    small = [error(model.with_terms(min(k, model.path_[0].n_terms))) if model.path_ else np.nan for k in (10, 30)]
+    n_terms = float(np.mean([network.n_terms for network in model.networks_]))
+    peer = np.nan
+    if CatBoostRegressor is not None:
+        options = {"verbose": 0, "thread_count": 1, "random_seed": 0, "allow_writing_files": False}
+        peer = error(CatBoostRegressor(**options).fit(X, y))
+    return [error(model), *small, seconds, n_terms, peer]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--splits", type=int, nargs="+", default=[10])
+    parser.add_argument("--sets", nargs="+", help="names of files, without .csv.gz; by default all")
+    parser.add_argument("--basis", nargs="+", default=["auto"])
+    options = parser.parse_args()
+    basis = options.basis[0] if len(options.basis) == 1 else options.basis
+    names = options.sets or sorted(path.name.removesuffix(".csv.gz") for path in options.data.glob("*.csv.gz"))
+    print(f"{'set':>12} {'model':>7} {'10':>7} {'30':>7} {'CPU s':>7} {'terms':>6} {'CatBoost':>9}")
+    ratios = []
+    for name in names:
+        rows = [measure(options.data / f"{name}.csv.gz", split, basis) for split in options.splits]
+        mean = np.mean(rows, axis=0)
+        ratios.append(mean[0] / mean[-1])
+        print("{:>12} {:7.3f} {:7.3f} {:7.3f} {:7.1f} {:6.0f} {:9.3f}".format(name, *mean), flush=True)
+    print(f"geometric mean of the ratios to CatBoost: {np.exp(np.mean(np.log(ratios))):.3f}")
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        main()
