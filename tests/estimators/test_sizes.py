@@ -73,6 +73,14 @@ def test_parsimony_takes_the_smallest_within_its_share():
         assert len(model.networks_) == 1
 
 
+def test_nothing_is_said_of_a_network_without_terms(capfd):
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2))
+    assert len(AnnealedRegressor(k_max=0).fit(X, X[:, 0]).path_) == 1
+    said = capfd.readouterr()
+    assert said.out == said.err == ""
+
+
 def test_what_is_not_there():
     _, model = fitted("gaussian")
     with pytest.raises(ValueError, match="between 0 and"):

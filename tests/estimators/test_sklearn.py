@@ -11,6 +11,8 @@ from saltus import AnnealedRegressor, BayesianRegressor, Radial
     [
         AnnealedRegressor(),
         AnnealedRegressor(Radial("gaussian", metric="mahalanobis"), criterion="aicc", n_iter=2000, n_jobs=2),
+        AnnealedRegressor("auto"),
+        AnnealedRegressor(["gaussian", "steps"], n_iter=200, n_chains=2),
         BayesianRegressor(n_iter=1000, n_draws=50),
     ]
 )

@@ -9,7 +9,7 @@ import numpy as np
 from saltus._typing import Ints
 from saltus.engine.drivers.calibration import COSTS, calibrate
 from saltus.engine.problem.criteria import Counts
-from saltus.engine.problem.design import Design
+from saltus.engine.problem.design import Design, count_distinct_rows
 from saltus.engine.problem.problem import Criterion
 from saltus.estimators.checks import TrainingData
 from saltus.families import Mixture
@@ -36,7 +36,7 @@ def calibrate_term_cost(model: "AnnealedRegressor", data: TrainingData, mixture:
         counts = Counts(design.problem.n_total, design.Y.shape[1], design.problem.m_fixed)
         return model._criterion(counts, design.k_max, design.mixture, cost)
 
-    if len(data.X) < FEWEST_ROWS_TO_CALIBRATE:
+    if count_distinct_rows(data.X, data.Y) < FEWEST_ROWS_TO_CALIBRATE:
         return COSTS[-1]
     until = monotonic() + (np.inf if model.max_time is None else SHARE_OF_TIME * float(model.max_time))
     policy = model._policy

@@ -11,7 +11,7 @@ import numpy as np
 
 from saltus._typing import Floats, Ints
 from saltus.engine.kernels.state import start_state
-from saltus.engine.problem.design import Design
+from saltus.engine.problem.design import Design, number_distinct_rows
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.network import Network
 from saltus.engine.search.growth import grow
@@ -42,15 +42,16 @@ def calibrate(
 ) -> int:
     """Choose what a term counts for, given the design of some rows, and the criterion of it at a cost.
 
-    The folds are drawn alike for the same number of rows. What was seen by the time it must stop decides.
+    The folds are drawn alike for the same number of distinct rows. What was seen by the time it must stop decides.
     """
-    rng = np.random.default_rng(len(X))
-    order = rng.permutation(len(X))
-    n_folds, n_parts = next(((n, n) for most, n in FOLDS if len(X) <= most), (1, SHARE_LEFT_OUT))
+    number = number_distinct_rows(X, Y)  # rows that are equal are left out together, as one of their weight would be
+    n_distinct = int(number.max()) + 1
+    rng = np.random.default_rng(n_distinct)
+    n_folds, n_parts = next(((n, n) for most, n in FOLDS if n_distinct <= most), (1, SHARE_LEFT_OUT))
+    part = (rng.permutation(n_distinct) % n_parts)[number]
     errors = np.zeros(len(COSTS) + 1)  # squared; the last is that of no terms
     for fold in range(n_folds):
-        left_out = np.sort(order[fold::n_parts])
-        rows = np.setdiff1d(order, left_out)
+        rows, left_out = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
         design = make_design(rows)
         criteria = [make_criterion(design, cost) for cost in COSTS]
         networks = networks_on_path(rng, design, criteria, policy, go_on)

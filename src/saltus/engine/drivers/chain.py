@@ -63,7 +63,7 @@ class Settings:
         if self.patience is None and self.polish and history:
             return HOPS_ALONE
         if self.grows:
-            return self.policy.iterations_after_growth(len(design.rows), design.k_max)
+            return self.policy.iterations_after_growth(design.problem.n_total, design.k_max)
         n_stale = 0
         for before, after in zip(history[-2::-1], history[:0:-1], strict=True):
             if after >= before + self.resolution(design):

@@ -122,7 +122,12 @@ def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: C
 
 
 def count_distinct_rows(X: Floats, Y: Floats) -> int:
-    """Count the distinct rows of [X, Y], by a random projection. O(N log N)."""
+    """Count the distinct rows of [X, Y]. O(N log N)."""
+    return int(number_distinct_rows(X, Y).max(initial=-1)) + 1
+
+
+def number_distinct_rows(X: Floats, Y: Floats) -> Ints:
+    """Give rows of [X, Y] numbers (N,), equal rows the same, by a random projection. O(N log N)."""
     table = np.hstack([X, Y])
     scale: Floats = np.abs(table).max(axis=0)
     multipliers = np.random.default_rng(0).standard_normal((table.shape[1],))
@@ -131,4 +136,5 @@ def count_distinct_rows(X: Floats, Y: Floats) -> int:
     for j in range(table.shape[1]):
         if scale[j] > 0:
             projection += multipliers[j] * (table[:, j] / scale[j])
-    return len(np.unique(projection))
+    numbers: Ints = np.unique(projection, return_inverse=True)[1]
+    return numbers

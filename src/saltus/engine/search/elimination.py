@@ -46,7 +46,7 @@ def eliminate(problem: Problem, terms: TermSet, R: Floats, Z: Floats, rss: Float
     each = zip(terms.family, terms.choices, strict=True)
     n_own = np.array([count_own_parameters(problem.families, f, choices, terms.shared) for f, choices in each])
     n_shared = count_shared_parameters(problem.families, terms.shared)
-    inverse, _ = dtrtri(R)
+    inverse = dtrtri(R)[0] if k > 0 else R
     G, a = inverse @ inverse.T, inverse @ Z
     left, rss = np.arange(k), np.maximum(rss, problem.rss_floor)
     total = float(n_own.sum())

@@ -52,7 +52,9 @@ def grow_best(rng: np.random.Generator, design: Design, state: State, policy: Se
 def refine(landscape: Landscape, terms: TermSet, go_on: GoOn) -> Candidate:
     """Eliminate what is not needed and descend, as far as the budget goes."""
     at = eliminated(landscape, independent(landscape, terms))
-    flops = landscape.problem.root_weight.size * flops_of_a_gradient(landscape.problem, max(at.k, 1))
+    # By the sum of the weights, so that a weight of 2 gives the search of the row twice.
+    n_rows = min(landscape.problem.n_total, landscape.policy.most_rows)
+    flops = n_rows * flops_of_a_gradient(landscape.problem, max(at.k, 1))
     n_evaluations = min(int(landscape.policy.flops_of_a_descent / flops), landscape.policy.most_evaluations)
     if n_evaluations >= landscape.policy.fewest_evaluations and at.k > 0:
         at = eliminated(landscape, descend(landscape, at, n_evaluations, go_on))

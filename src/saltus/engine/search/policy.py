@@ -61,7 +61,7 @@ class SearchPolicy:
         """Say how many terms forward selection brings in after the best network so far, of k terms, before it ends."""
         return 5 + k // 10
 
-    def iterations_after_growth(self, n_rows: int, k_max: int) -> int:
+    def iterations_after_growth(self, n_rows: float, k_max: int) -> int:
         """Say how many iterations a round has after a network was grown."""
         flops = 8.0 * n_rows * max(min(k_max, 50), 1)  # of an iteration
         return int(min(max(self.flops_of_a_round / flops, 10), self.iterations_a_round))
