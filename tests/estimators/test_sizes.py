@@ -85,8 +85,9 @@ def test_what_is_not_there():
     _, model = fitted("gaussian")
     with pytest.raises(ValueError, match="between 0 and"):
         model.with_terms(model.n_terms_ + 1)
-    with pytest.raises(ValueError, match="between 0 and"):
-        model.with_terms(-1)
+    for wrong in (-1, 1.5, True, "1"):
+        with pytest.raises(ValueError, match="whole number between 0 and"):
+            model.with_terms(wrong)
     with pytest.raises(NotFittedError):
         AnnealedRegressor().with_terms(1)
     assert not hasattr(AnnealedRegressor(), "path_")

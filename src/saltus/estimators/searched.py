@@ -63,7 +63,7 @@ class SearchedModel(NetworkRegressor):
             A fitted model of its own, which predicts with that network alone.
         """
         check_is_fitted(self)
-        return model_with_terms(self, int(n_terms))
+        return model_with_terms(self, n_terms)
 
     @property
     def _single_network(self) -> Network:

@@ -55,10 +55,13 @@ def model_with_terms(model: M, k: int) -> M:
     path, n_total = model._path, model._n_total
     if path is None:
         raise ValueError(
-            "This model has no smaller ones, as it was fitted to too many rows. Fit with a smaller k_max instead."
+            "This model knows no smaller networks: it was fitted to too many rows for these to be kept. Fit again with "
+            "a smaller k_max."
         )
-    if not 0 <= k <= path.largest:
-        raise ValueError(f"n_terms must be between 0 and {path.largest}, the size of the best network. Got {k!r}.")
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= path.largest:
+        raise ValueError(
+            f"n_terms must be a whole number between 0 and {path.largest}, the size of the best network. Got {k!r}."
+        )
     chain = model.result_.chains[model.result_.best_chain]
     scale = chain.best.network.outputs.scale
     best = BestState(

@@ -140,8 +140,8 @@ def _what_few_terms_cost(model: AnnealedRegressor) -> list[str]:
     error = {size.n_terms: size.leave_one_out for size in path}
     more = 100 * (error[FEW_TERMS] / error[path[0].n_terms] - 1)
     return [
-        f"With {FEW_TERMS} of its terms alone, with_terms({FEW_TERMS}), this network would have an error {more:.0f} % "
-        f"larger (rows left out one by one)."
+        f"Its best {FEW_TERMS} terms alone, with_terms({FEW_TERMS}), have an error {more:.0f} % larger, measured by "
+        f"leaving out one row at a time."
     ]
 
 

@@ -1,21 +1,28 @@
 """What a searched term costs."""
 
-from time import monotonic
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from saltus import AnnealedRegressor
-from saltus.engine.drivers.calibration import COSTS, best_size
+from saltus.engine.drivers.calibration import COSTS, IN_A_HURRY, best_size
+from saltus.engine.drivers.chain import SHORTEST_SEARCH
 from saltus.engine.problem.criteria import Counts, make_criterion
 from saltus.estimators.calibrating import calibrate_term_cost
 from saltus.estimators.checks import check_data
 from saltus.families import resolve_basis
 
 
-def cost_of(X, y):
-    model = AnnealedRegressor("auto")
+def cost_of(X, y, **options):
+    model = AnnealedRegressor("auto", **options)
     return calibrate_term_cost(model, check_data(model, X, y, None), resolve_basis("auto").with_linear_terms())
+
+
+def design_of(basis):
+    rng = np.random.default_rng(0)
+    model = AnnealedRegressor(basis, term_cost=1)
+    return model._make_design(check_data(model, rng.random((40, 2)), rng.random(40), None))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -55,12 +62,13 @@ def test_too_few_rows_to_leave_any_out():
 
 
 def test_max_time_counts_from_the_beginning():
+    settings = AnnealedRegressor("auto", max_time=2.0)._settings(design_of("auto"), seconds_used=0.5)
+    assert settings.seconds_left == 1.5
+    assert replace(settings, seconds_used=3.0).seconds_left == SHORTEST_SEARCH
+    assert replace(settings, max_seconds=None).seconds_left is None
+
+
+def test_without_time_it_is_what_it_is_in_a_hurry():
     rng = np.random.default_rng(0)
-    X = rng.random((3000, 10))
-    y = np.sin(9 * X[:, 0]) * X[:, 1] + (X[:, 2] > 0.3) + 0.1 * rng.standard_normal(3000)
-    AnnealedRegressor("auto", n_iter=1, n_chains=1, random_state=0).fit(X[:50], y[:50])  # compiles
-    began = monotonic()
-    model = AnnealedRegressor("auto", max_time=2.0, random_state=0).fit(X, y)
-    assert monotonic() - began < 10  # far from what it takes without a limit, on a busy machine too
-    assert "time limit (max_time) of 2 s" in model.result_.status
-    assert model.n_terms_ > 0
+    X = rng.random((100, 2))
+    assert cost_of(X, X[:, 0], max_time=1e-6) == IN_A_HURRY

@@ -227,7 +227,8 @@ class FittedMixture:
             return self.empty()
         if self.radial_family < 0:
             raise ValueError(
-                "init as an array of points needs a radial family, whose terms have a centre. Leave it out."
+                "init gives points for the centres of terms, and no family of basis has centres. Leave init at its "
+                "default, or add a radial family such as 'gaussian' to basis."
             )
         own = self._radial.encode(points)
         return self.padded(own, self.radial_family, self.starting_shared)
