@@ -298,7 +298,7 @@ class AnnealedRegressor(SearchedModel):
     def _resolve_term_cost(self, data: TrainingData, mixture: Mixture) -> int:
         if not isinstance(self.term_cost, str):
             return int(self.term_cost)
-        if self.term_cost == "auto" and not mixture.is_radial and isinstance(self.criterion, str):
+        if self.term_cost == "auto" and mixture.chooses_inputs and isinstance(self.criterion, str):
             return calibrate_term_cost(self, data, mixture)
         return 1 if self.term_cost == "paper" else 0
 
@@ -339,7 +339,7 @@ class AnnealedRegressor(SearchedModel):
             descend=isinstance(self.init, str) and self.init == "descent",
             polish=bool(self.polish),
             patience=None if self.patience is None else int(self.patience),
-            grows=design.mixture.starts_by_selection,
+            grows=design.mixture.chooses_inputs,
             max_seconds=None if self.max_time is None else float(self.max_time),
             seconds_used=seconds_used,
             policy=self._policy,
@@ -351,7 +351,7 @@ class AnnealedRegressor(SearchedModel):
             return int(self.n_chains)
         if self.patience is None and isinstance(self.n_iter, str):
             return FEWEST_CHAINS  # which share the time
-        n_rows = ROWS_OF_GROWN_NETWORKS if design.mixture.starts_by_selection else ROWS_OF_ALL_CHAINS
+        n_rows = ROWS_OF_GROWN_NETWORKS if design.mixture.chooses_inputs else ROWS_OF_ALL_CHAINS
         return int(np.clip(np.ceil(n_rows / design.problem.n_total), FEWEST_CHAINS, MOST_CHAINS))
 
     def _mark(self, settings: Settings) -> str:

@@ -17,7 +17,7 @@ def combine_networks(result: AnnealResult, design: Design, combine: str) -> tupl
     best = result.chains[result.best_chain].best
     if combine == "best":
         return (best.network,), np.ones(1)
-    if design.mixture.starts_by_selection:
+    if design.mixture.chooses_inputs:
         # Criteria of networks that were grown differ by tens: by these, one would have all the weight.
         return tuple(chain.best.network for chain in result.chains), np.full(len(result.chains), 1 / len(result.chains))
     # A chain that came back to where it was counts once.

@@ -223,7 +223,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         mixture = resolve_basis(self.basis)
         linear = self.linear
         if linear == "auto":
-            linear = "all" if mixture.is_radial else "selected"
+            linear = "selected" if mixture.chooses_inputs else "all"
         if linear == "selected":
             mixture = mixture.with_linear_terms()
         design = self._design_of(data, mixture, linear == "all", self._resolve_term_cost(data, mixture))
@@ -254,7 +254,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         return design
 
     def _resolve_k_max(self, n_rows: int, m_fixed: int, mixture: Mixture) -> int:
-        if self.k_max is None and self._grows_large and not mixture.is_radial:
+        if self.k_max is None and self._grows_large and mixture.chooses_inputs:
             n_most = min(MOST_TERMS, int(MOST_NUMBERS / n_rows)) if n_rows else 0
             return min(n_most, max(n_rows // ROWS_A_TERM - m_fixed, 0))
         if self.k_max is None:

@@ -261,7 +261,7 @@ def test_a_bad_basis_is_refused(data, kind, basis, match):
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 def test_points_to_start_at_need_a_radial_family(data):
     X, y = data
-    with pytest.raises(ValueError, match="no family of basis has centres. Leave init at its default"):
+    with pytest.raises(ValueError, match=r"no family of basis has centres\. Leave init at its default"):
         AnnealedRegressor("hinges", n_iter=100, init=X.to_numpy()[:2]).fit(X, y)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from saltus._typing import Floats, Ints
 from saltus.engine.kernels.state import start_state
+from saltus.engine.kernels.target import penalties
 from saltus.engine.problem.design import Design, number_distinct_rows
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.network import Network
@@ -83,14 +84,10 @@ def networks_on_path(
 
 
 def best_size(values: Floats, before: Criterion, after: Criterion, n_outputs: int) -> int:
-    """Find the number of terms that a criterion wants, given log pi with 0, 1, 2 ... terms under another."""
+    """Find the number of terms that a criterion wants, given log pi with 0, 1, 2 ... terms under another.
+
+    Both count every term for the same, and nothing that is shared.
+    """
     sizes = np.arange(min(len(values), len(before.by_size), len(after.by_size)))
-
-    def penalty(criterion: Criterion) -> Floats:
-        n = sizes * (n_outputs + criterion.n_own_a_term)
-        known = criterion.by_count[np.minimum(n, criterion.by_count.size - 1)] + criterion.by_size[sizes]
-        return np.where(n < criterion.by_count.size, known, np.inf)
-
-    with np.errstate(invalid="ignore"):
-        found = values[sizes] + penalty(before) - penalty(after)
-    return int(np.nanargmax(found))
+    was, will_be = (penalties(criterion, n_outputs, sizes, sizes, 0) for criterion in (before, after))
+    return int((values[sizes] + was - will_be).argmax())

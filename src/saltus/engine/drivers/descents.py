@@ -30,7 +30,7 @@ def find_start(task: RoundTask, state: State, landscape: Landscape | None, go_on
     def descend(landscape: Landscape, terms: TermSet) -> Candidate:
         return prune(landscape, landscape.candidate(terms), go_on)
 
-    if design.mixture.starts_by_selection:
+    if design.mixture.chooses_inputs:
         return refine(landscape, grow_best(rng, design, state, landscape.policy, go_on), go_on).terms
     starts = [starting_terms(rng, design, many=True) for _ in range(count_starts(design))]
     return descend_from_starts(rng, design, landscape, starts, descend, go_on).terms
@@ -50,7 +50,7 @@ def polish(annealing: Annealing, landscape: Landscape, monitor: Monitor) -> list
         if not monitor.stop_signal.go_on():
             break
         start = landscape.candidate(terms)
-        is_large = annealing.task.design.mixture.starts_by_selection
+        is_large = annealing.task.design.mixture.chooses_inputs
         found = refine(landscape, terms, go_on) if is_large else prune(landscape, start, go_on)
         if not monitor.stop_signal.go_on() and found.log_posterior <= start.log_posterior:
             break  # not worth a factor

@@ -310,7 +310,7 @@ def _place_start(
     mixture = design.mixture
     if settings.start is not None:
         starts = [mixture.encode(settings.start)]
-    elif mixture.starts_by_selection:
+    elif mixture.chooses_inputs:
         # Nothing is charged for a term here, so that it would not end by itself.
         starts = [grow(rng, design, state, settings.policy, stop_signal.go_on, most=MOST_STARTING_TERMS)[0]]
     else:

@@ -2,9 +2,11 @@
 
 from math import log
 
+import numpy as np
+
 from saltus._jit import glue, kernel
-from saltus._typing import Floats
-from saltus.engine.problem.problem import Problem
+from saltus._typing import Floats, Ints
+from saltus.engine.problem.problem import Criterion, Problem
 from saltus.families.registry import (
     Families,
     count_shared_parameters,
@@ -34,6 +36,16 @@ def penalty(problem: Problem, n_outputs: int, k: int, n_own: int, n_shared: int)
 
 
 penalty_kernel = kernel(penalty)
+
+
+def penalties(criterion: Criterion, n_outputs: int, k: Ints, n_own: Ints, n_shared: int) -> Floats:
+    """Evaluate P for networks of k (n,) terms and n_own (n,) parameters, as `penalty` does for one."""
+    by_count, by_size = criterion.by_count, criterion.by_size
+    if criterion.n_own_a_term > 0:
+        n_own = k * criterion.n_own_a_term
+    n = np.where(k > 0, k * n_outputs + n_own + n_shared, 0)
+    known = by_count[np.minimum(n, by_count.size - 1)] + by_size[k]
+    return np.where(n < by_count.size, known, UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size))
 
 
 def penalty_of(problem: Problem, terms: TermSet) -> float:

@@ -11,7 +11,7 @@ from saltus.engine.kernels.target import UNAFFORDABLE, penalty_of_size
 from saltus.engine.problem.problem import Criterion, Problem
 from saltus.engine.problem.scaling import Box, LinearTerm, OutputScale
 from saltus.families import FittedMixture
-from saltus.families.registry import count_own_parameters, count_terms
+from saltus.families.registry import count_terms
 from saltus.families.terms import TermSet
 
 # Residuals smaller than this, relative to the spread of y, are rounding: a fit that good is exact, and no better than
@@ -58,24 +58,18 @@ class Design:
         return self.mixture.search.columns_of_rows(self.problem.families, self.problem.root_weight, terms)
 
     def cost_of_a_term(self, terms: TermSet) -> float:
-        """Say what one more term costs, like those that there are or, without any, one of as few parameters as can be.
-
-        1 where that is nothing.
-        """
+        """Say what one more term costs, like those that there are, or like a first one; 1 where that is nothing."""
         problem, k = self.problem, len(terms)
-        n_own = round(count_terms(problem.families, terms) / k) if k else self._fewest_parameters(terms.shared)
+        n_own = (
+            round(count_terms(problem.families, terms) / k)
+            if k
+            else self.mixture.count_first_term(problem.families, terms.shared)
+        )
         penalty = np.array([penalty_of_size(problem, size, n_own, terms.shared) for size in range(self.k_max + 1)])
         k_max = int((penalty < UNAFFORDABLE).sum()) - 1
         k = min(k, max(k_max - 1, 0))
         cost = float(penalty[min(k + 1, k_max)] - penalty[k])
         return cost if cost > 0 else 1.0
-
-    def _fewest_parameters(self, shared: Floats) -> int:
-        """Count the parameters of a radial term, or of the smallest there can be."""
-        radial = self.mixture.radial_family
-        if radial >= 0:
-            return count_own_parameters(self.problem.families, radial, np.zeros(0, dtype=np.int64), shared)
-        return self.mixture.parameter_counts[0]
 
 
 def make_design(

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from saltus._typing import Floats, Ints
-from saltus.engine.kernels.target import UNAFFORDABLE
+from saltus.engine.kernels.target import penalties
 from saltus.engine.problem.problem import Problem
 from saltus.families.registry import count_own_parameters, count_shared_parameters
 from saltus.families.terms import TermSet
@@ -24,39 +24,30 @@ class Path:
     order: Ints  # (k,)
     log_posterior: Floats  # (k + 1,)
 
-    def best(self, terms: TermSet) -> tuple[TermSet, float]:
+    def best(self, terms: TermSet) -> TermSet:
         """Find the terms that are left where log pi is highest."""
-        n_out = int(self.log_posterior.argmax())
-        return terms.without(self.order[:n_out]), float(self.log_posterior[n_out])
-
-
-def penalties(problem: Problem, k: int, n_own: Floats, n_shared: int) -> Floats:
-    """Evaluate P for k terms of n_own (n,) parameters in all, their coefficients aside."""
-    by_count, by_size = problem.criterion.by_count, problem.criterion.by_size
-    a_term = problem.criterion.n_own_a_term
-    own = np.full(len(n_own), k * a_term) if a_term > 0 else n_own
-    n = (k * problem.rss_floor.size + own + n_shared if k > 0 else np.zeros(len(n_own))).astype(np.int64)
-    known = by_count[np.minimum(n, by_count.size - 1)] + by_size[k]
-    return np.where(n < by_count.size, known, UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size))
+        return terms.without(self.order[: self.log_posterior.argmax()])
 
 
 def eliminate(problem: Problem, terms: TermSet, R: Floats, Z: Floats, rss: Floats) -> Path:
     """Find the path, given R (k, k) of the columns less the linear term, Z (k, c) and rss (c,). O(k^3)."""
-    k, n_total = len(terms), problem.n_total
+    k, n_total, c = len(terms), problem.n_total, problem.rss_floor.size
     each = zip(terms.family, terms.choices, strict=True)
-    n_own = np.array([count_own_parameters(problem.families, f, choices, terms.shared) for f, choices in each])
+    counts = [count_own_parameters(problem.families, f, choices, terms.shared) for f, choices in each]
+    n_own = np.array(counts, dtype=np.int64)
     n_shared = count_shared_parameters(problem.families, terms.shared)
     inverse = dtrtri(R)[0] if k > 0 else R
     G, a = inverse @ inverse.T, inverse @ Z
     left, rss = np.arange(k), np.maximum(rss, problem.rss_floor)
-    total = float(n_own.sum())
+    total = int(n_own.sum())
     log_posterior = np.empty(k + 1)
-    start = penalties(problem, k, np.array([total]), n_shared)[0]
+    start = penalties(problem.criterion, c, np.array([k]), np.array([total]), n_shared)[0]
     log_posterior[0] = -0.5 * n_total * np.log(rss).sum() - start
     order = np.empty(k, dtype=np.int64)
     for step in range(k):
         without = rss + a**2 / np.diag(G)[:, None]
-        of_rest = penalties(problem, k - step - 1, total - n_own[left], n_shared)
+        sizes = np.full(left.size, k - step - 1)
+        of_rest = penalties(problem.criterion, c, sizes, total - n_own[left], n_shared)
         values = -0.5 * n_total * np.log(without).sum(axis=1) - of_rest
         j = int(values.argmax())
         order[step], log_posterior[step + 1] = left[j], values[j]

@@ -69,5 +69,5 @@ def eliminated(landscape: Landscape, at: Candidate) -> Candidate:
     if not np.isfinite(search.value[0]):
         return at
     path = eliminate(landscape.problem, at.terms, np.triu(work.R[:, : at.k]), work.R[:, at.k :], work.rss)
-    left, _ = path.best(at.terms)
+    left = path.best(at.terms)
     return at if len(left) == at.k else landscape.candidate(left)

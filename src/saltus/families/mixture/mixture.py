@@ -20,7 +20,7 @@ from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
 from saltus.families.product.family import Product
 from saltus.families.radial.family import FittedRadial
-from saltus.families.registry import PRODUCT, RADIAL, RIDGE, Families
+from saltus.families.registry import PRODUCT, RADIAL, RIDGE, Families, count_own_parameters
 from saltus.families.terms import TermSet
 
 # An input as it is, within the data and beyond.
@@ -34,9 +34,9 @@ class Mixture:
     families: tuple[Family, ...]
 
     @property
-    def is_radial(self) -> bool:
-        """Whether all terms have a centre."""
-        return all(family.is_radial for family in self.families)
+    def chooses_inputs(self) -> bool:
+        """Whether there are terms that choose some of the inputs. There may then be hundreds, and searches grow."""
+        return not all(family.is_radial for family in self.families)
 
     def with_linear_terms(self) -> "Mixture":
         """Add terms that are an input as it is, each in or out like any other."""
@@ -101,20 +101,26 @@ class FittedMixture:
         return self.n_switches > 0
 
     @property
-    def starts_by_selection(self) -> bool:
-        """Whether a search starts by adding terms one by one, rather than with many at places of rows."""
+    def chooses_inputs(self) -> bool:
+        """Whether there are terms that choose some of the inputs: searches then start by adding terms one by one."""
         return any(member.geometry != RADIAL for member in self.members)
 
     @property
     def wants_descent(self) -> bool:
         """Whether even a sampler should not start at random terms."""
-        return self.moves_shared or self.starts_by_selection
+        return self.moves_shared or self.chooses_inputs
 
     @property
     def parameter_counts(self) -> tuple[int, int]:
         """What a term counts for, its coefficients aside: at least, and at most."""
         least, most = zip(*(member.parameter_counts for member in self.members), strict=True)
         return min(least), max(most)
+
+    def count_first_term(self, families: Families, shared: Floats) -> int:
+        """Count the parameters of a first term, its coefficients aside: a radial one, or the smallest there can be."""
+        if self.radial_family >= 0:
+            return count_own_parameters(families, self.radial_family, np.zeros(0, dtype=np.int64), shared)
+        return self.parameter_counts[0]
 
     def coefficient_scales(self, terms: TermSet) -> Floats:
         """Find what coefficients (k,) inside are divided by to be in the user's units."""
@@ -125,7 +131,7 @@ class FittedMixture:
 
         In standard deviations of the output. Radial terms alone are held by nothing.
         """
-        if not self.starts_by_selection:
+        if not self.chooses_inputs:
             return np.full(len(terms), np.inf)
         return np.array([member.coefficient_spread for member in self.members])[terms.family]
 

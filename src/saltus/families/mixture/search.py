@@ -121,7 +121,7 @@ class MixtureSearch:
 
         Where terms have no place in common, in any order, the given one first.
         """
-        if self.mixture.starts_by_selection:
+        if self.mixture.chooses_inputs:
             order = rng.permutation(len(terms))
             return order if near is None else np.concatenate([[near], order[order != near]])
         own = self.mixture.own(terms, 0)
