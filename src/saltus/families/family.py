@@ -24,8 +24,20 @@ class Family(Protocol):
     def variants(self, *, several: bool) -> "tuple[Family, ...]":
         """List what chains may be made of, where the options leave that open: `several` variants, or the best guess."""
 
-    def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedFamily":
-        """Fit to rows U (N, v) of the unit cube, whose sides are `box_width` (v,) in the user's units."""
+    def fit(
+        self,
+        U: Floats,
+        weight: Floats,
+        box_width: Floats,
+        varies: Bools,
+        *,
+        rescale: bool,
+        scale: InputScale | None = None,
+    ) -> "FittedFamily":
+        """Fit to rows U (N, v) of the unit cube, whose sides are `box_width` (v,) in the user's units.
+
+        `scale` is what all families that choose inputs share, where it has been found.
+        """
 
 
 class FamilySearch(Protocol):

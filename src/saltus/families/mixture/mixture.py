@@ -15,7 +15,7 @@ import numpy as np
 from saltus._tiles import to_tiles
 from saltus._typing import Bools, Floats, Ints
 from saltus.families.family import ChoosingFamily, Family, FittedFamily
-from saltus.families.inputs import InputData
+from saltus.families.inputs import InputData, InputScale
 from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
 from saltus.families.product.family import Product
@@ -50,9 +50,10 @@ class Mixture:
     def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedMixture":
         """Fit all families to rows U (N, v) of the unit cube, whose sides are `box_width` (v,) in the user's units."""
         # A scale that terms of one family do not see would weigh these against others.
-        alone = len(self.families) == 1
+        rescale = rescale and not self.chooses_inputs
+        scale = InputScale.of(U, weight) if self.chooses_inputs else None
         return FittedMixture(
-            tuple(family.fit(U, weight, box_width, varies, rescale=rescale and alone) for family in self.families)
+            tuple(family.fit(U, weight, box_width, varies, rescale=rescale, scale=scale) for family in self.families)
         )
 
 

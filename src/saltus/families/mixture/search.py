@@ -92,18 +92,19 @@ class MixtureSearch:
     def columns_of_rows(self, families: Families, root_weight: Floats, terms: TermSet) -> Floats:
         """Evaluate the terms at the rows of a fit, times the roots of their weights: (N, k), padded."""
         mixture = self.mixture
-        if mixture.members[0].geometry == RADIAL and len(mixture.members) == 1:
+        if not mixture.chooses_inputs:
             own = mixture.own(terms, 0)
             columns: Floats = self._radial.columns_of_rows(families.radial, root_weight, own)
             return columns
         Phi = np.empty((root_weight.size, len(terms)), order="F")
         data = families.product or families.ridge
+        assert data is not None
+        X = from_tiles(data.rows)
         for member, which, own in mixture.each(terms):
             if member.geometry == RADIAL:
                 Phi[:, which] = member.search.columns_of_rows(families.radial, root_weight, own)
             else:
-                assert data is not None
-                columns = cast(ChoosingFamily, member).columns_at(from_tiles(data.rows), own)
+                columns = cast(ChoosingFamily, member).columns_at(X, own)
                 Phi[:, which] = columns * root_weight.reshape(-1, 1)
         return Phi
 

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._typing import Bools, Floats, Ints
-from saltus.families.inputs import InputData, InputScale, Law
+from saltus.families.inputs import InputScale, Law
 from saltus.families.line_profiles import (
     BUMP,
     HAT,
     IDENTITY,
     LINE_PROFILES,
-    N_PARAMETERS,
     NAMES,
     SIDED,
     WAVE,
@@ -78,9 +77,18 @@ class Product:
         """List what chains may be made of: nothing is left open."""
         return (self,)
 
-    def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedProduct":
-        """Look at rows U (N, v) in the unit cube."""
-        return FittedProduct(self, InputScale.of(U, weight))
+    def fit(
+        self,
+        U: Floats,
+        weight: Floats,
+        box_width: Floats,
+        varies: Bools,
+        *,
+        rescale: bool,
+        scale: InputScale | None = None,
+    ) -> "FittedProduct":
+        """Look at rows U (N, v) in the unit cube, unless somebody has."""
+        return FittedProduct(self, InputScale.of(U, weight) if scale is None else scale)
 
 
 @dataclass(frozen=True)
@@ -141,10 +149,6 @@ class FittedProduct:
         """Choose the smallest squared norm of a column that is let in."""
         return FEWEST_ROWS
 
-    def data(self, rows: Floats, laws: "list[Law | None]") -> InputData:
-        """Prepare rows in tiles for kernels."""
-        return self.scale.data(rows, laws)
-
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms could be its own."""
         size = terms.choices[:, SIZE]
@@ -193,7 +197,7 @@ class FittedProduct:
         b[profile == WAVE] = np.exp(slow + v * (fast - slow))[profile == WAVE]
         c = np.where(profile == WAVE, -u, -b * position)
         b[profile == IDENTITY], c[profile == IDENTITY] = 1.0, 0.0
-        return Factors(number, slot, inputs, profile, side, b, c)
+        return Factors(number, slot, inputs, profile, b, c)
 
     def columns(self, U: Floats, terms: TermSet) -> Floats:
         """Evaluate the terms at rows U (N, v) of the unit cube: (N, k). O(N k g)."""
@@ -227,11 +231,5 @@ class Factors:
     slot: Ints  # which of the factors of its term
     inputs: Ints
     profile: Ints
-    side: Ints
     b: Floats
     c: Floats
-
-    @property
-    def n_parameters(self) -> Ints:
-        """Parameters in use."""
-        return N_PARAMETERS[self.profile]

@@ -7,6 +7,7 @@ import numpy as np
 
 from saltus._tiles import to_tiles
 from saltus._typing import Bools, Floats, is_number
+from saltus.families.inputs import InputScale
 from saltus.families.options import METRICS, RADIAL_NAMES, WIDTHS
 from saltus.families.profiles import RADIAL_PROFILES, Profile
 from saltus.families.radial.distances import check_metric_matrix, metric_factor, squared_distances
@@ -122,11 +123,20 @@ class Radial:
             return (shared,)
         return (shared, own) if several else (own,)
 
-    def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedRadial":
+    def fit(
+        self,
+        U: Floats,
+        weight: Floats,
+        box_width: Floats,
+        varies: Bools,
+        *,
+        rescale: bool,
+        scale: InputScale | None = None,
+    ) -> "FittedRadial":
         """Find the metric of rows U (N, v) in the unit cube, whose sides are `box_width` (v,) in the user's units.
 
         `varies` (d,) says which inputs these are. With `rescale`, terms without a scale (r, r^3) are given one that
-        suits the arithmetic.
+        suits the arithmetic. The `scale` is for families that choose inputs.
         """
         metric: str | Floats
         if isinstance(self.metric, str):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._typing import Bools, Floats
-from saltus.families.inputs import InputData, InputScale, Law
+from saltus.families.inputs import InputScale, Law
 from saltus.families.line_profiles import LINE_PROFILES, N_PARAMETERS, NAMES
 from saltus.families.options import EXTRAPOLATE, RIDGE_PROFILES
 from saltus.families.registry import RIDGE
@@ -80,9 +80,18 @@ class Ridge:
         """List what chains may be made of: nothing is left open."""
         return (self,)
 
-    def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedRidge":
-        """Look at rows U (N, v) in the unit cube."""
-        return FittedRidge(self, InputScale.of(U, weight))
+    def fit(
+        self,
+        U: Floats,
+        weight: Floats,
+        box_width: Floats,
+        varies: Bools,
+        *,
+        rescale: bool,
+        scale: InputScale | None = None,
+    ) -> "FittedRidge":
+        """Look at rows U (N, v) in the unit cube, unless somebody has."""
+        return FittedRidge(self, InputScale.of(U, weight) if scale is None else scale)
 
 
 @dataclass(frozen=True)
@@ -142,10 +151,6 @@ class FittedRidge:
     def smallest_squared_norm(self, *, ridge: bool) -> float:
         """Choose the smallest squared norm of a column that is let in."""
         return FEWEST_ROWS
-
-    def data(self, rows: Floats, laws: "list[Law | None]") -> InputData:
-        """Prepare rows in tiles for kernels."""
-        return self.scale.data(rows, laws)
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms could be its own."""
