@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import saltus
-from saltus import _jit
+from saltus import _jit, _pipeline
 
 PACKAGE = Path(saltus.__file__).parent
 
@@ -67,3 +67,24 @@ def test_every_file_with_kernels_in_it_is_hashed():
     assert len(with_kernels) > 10
     for path in with_kernels:
         assert path.as_posix().startswith(_jit.COMPILED) or path.name in {"_vectors.py", "_tiles.py"}, path
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_numba_remembers_types_only_while_an_entry_point_is_compiled(fails):
+    find = _pipeline.BaseFunction.get_call_type
+    try:
+        with _pipeline.remembered_types():
+            assert _pipeline.BaseFunction.get_call_type is not find
+            if fails:
+                raise RuntimeError
+    except RuntimeError:
+        pass
+    assert _pipeline.BaseFunction.get_call_type is find
+
+
+def test_kernels_leave_out_passes_that_exist():
+    """A pass that numba renames is not left out silently."""
+    from numba.core import typed_passes, untyped_passes
+
+    for name in _pipeline.WITHOUT:
+        assert hasattr(untyped_passes, name) or hasattr(typed_passes, name), name

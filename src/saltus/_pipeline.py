@@ -6,12 +6,15 @@ longer to compile and an iteration takes longer, but everything works.
 
 import gc
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder, PassManager
 from numba.core.cpu import CPUTargetOptions
+from numba.core.targetconfig import ConfigStack
+from numba.core.types.functions import BaseFunction
 
 # Kernels allocate nothing, so `_nrt=False` drops the counting of references to their arrays: a third of the time of an
 # iteration at N = 200.
@@ -28,6 +31,28 @@ EXPECTED: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (CompilerBase, "define_pipelines", ("self",)),
     (Compiler, "compile_extra", ("self", "func")),
     (DefaultPassBuilder, "define_nopython_pipeline", ("state", "name")),
+    (PassManager, "add_pass", ("self", "pss", "description")),
+    (BaseFunction, "get_call_type", ("self", "context", "args", "kws")),
+    (ConfigStack, "top_or_none", ()),
+)
+
+# Passes that look for what kernels do not have: closures, `with`, functions to inline, literals that choose an
+# overload, exceptions made at run time, listings of types.
+WITHOUT = frozenset(
+    {
+        "AnnotateTypes",
+        "DumpParforDiagnostics",
+        "FindLiterallyCalls",
+        "InlineClosureLikes",
+        "InlineInlinables",
+        "InlineOverloads",
+        "LiteralPropagationSubPipelinePass",
+        "LiteralUnroll",
+        "MakeFunctionToJitFunction",
+        "NoPythonSupportedFeatureValidation",
+        "RewriteDynamicRaises",
+        "WithLifting",
+    }
 )
 
 
@@ -66,13 +91,21 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 class KernelCompiler(CompilerBase):  # type: ignore[misc]
-    """Compiles a function that has no life of its own. Saves a sixth of the time to compile a fit."""
+    """Compiles a function that has no life of its own.
+
+    Saves a sixth of the time to compile a fit, and a twentieth more by what it does not look for.
+    """
 
     def define_pipelines(self) -> list[PassManager]:
         """List the one way to compile a kernel."""
         state = self.state
         state.library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+        manager = PassManager("kernel")
+        for one, description in DefaultPassBuilder.define_nopython_pipeline(state).passes:
+            if one.__name__ not in WITHOUT:
+                manager.add_pass(one, description)
+        manager.finalize()
+        return [manager]
 
 
 class EntryPointCompiler(Compiler):  # type: ignore[misc]
@@ -83,7 +116,33 @@ class EntryPointCompiler(Compiler):  # type: ignore[misc]
         was_enabled = gc.isenabled()
         gc.disable()
         try:
-            return super().compile_extra(function)
+            with remembered_types():
+                return super().compile_extra(function)
         finally:
             if was_enabled:
                 gc.enable()
+
+
+@contextmanager
+def remembered_types() -> Iterator[None]:
+    """Let numba remember what a function of its own returns for arguments of some types, as long as this lasts.
+
+    It asks up to a hundred templates each time it meets a + or an index: a tenth of the time to compile a fit. It holds
+    its lock meanwhile, so that nobody else compiles.
+    """
+    find = BaseFunction.get_call_type
+    known: dict[Any, Any] = {}
+
+    def remember(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        flags = ConfigStack.top_or_none()
+        options = None if flags is None else frozenset((name, str(value)) for name, value in flags._values.items())
+        key = (id(self), args, tuple(kws.items()), options)
+        if key not in known:
+            known[key] = find(self, context, args, kws), self
+        return known[key][0]
+
+    BaseFunction.get_call_type = remember  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        BaseFunction.get_call_type = find  # type: ignore[method-assign]

@@ -44,7 +44,14 @@ from saltus.families.radial.kernels import (
     pull_back_shared_radial,
     unpack_radial,
 )
-from saltus.families.radial.moves import draw_radial, merge_radial, move_radial_pair, split_radial, walk_radial
+from saltus.families.radial.moves import (
+    count_of_family,
+    draw_radial,
+    merge_radial,
+    move_radial_pair,
+    split_radial,
+    walk_radial,
+)
 from saltus.families.ridge.kernels import (
     add_ridge_derivatives,
     change_ridge,
@@ -273,10 +280,7 @@ def propose_shared(
     rng: np.random.Generator, families: Families, terms: Terms, proposed: Floats
 ) -> tuple[int, bool, float]:
     """Propose other shared parameters: fill `proposed`, return (number among SHARED_MOVES, feasible, log_green)."""
-    n_radial = 0
-    for j in range(terms.k[0]):
-        if terms.family[j] == families.radial_family:
-            n_radial += 1
+    n_radial = count_of_family(terms, families.radial_family)
     return propose_shared_radial(rng, families.radial, n_radial, terms.shared, proposed)
 
 

@@ -240,9 +240,7 @@ def _compile_run_block(digest: str, moves_shared: bool):  # type: ignore[no-unty
             until_shared = between - (first_iteration + n_done) % between
             n_drawn = draw_steps(rng, problem, tuning, state, work, min(temperature.size - n_done, until_shared))
             project_incoming(problem, state, work)
-            changed = False
-            number = 0
-            while number < n_drawn and not changed:
+            for number in range(n_drawn):
                 iteration = first_iteration + n_done
                 changed = take_step(problem, tuning, state, work, record, number, temperature[n_done])
                 if changed:
@@ -250,8 +248,9 @@ def _compile_run_block(digest: str, moves_shared: bool):  # type: ignore[no-unty
                 if iteration % trace_stride == 0:
                     record.trace_k[iteration // trace_stride] = state.terms.k[0]
                     record.trace_log_posterior[iteration // trace_stride] = state.log_posterior[0]
-                number += 1
                 n_done += 1
+                if changed:
+                    break
             if moves_shared:  # noqa: SIM102  # numba leaves out what a constant rules out
                 if (first_iteration + n_done) % between == 0 and take_shared_step(
                     rng, problem, tuning, state, work, record, temperature[n_done - 1]

@@ -231,12 +231,10 @@ def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
             n_most = min(n_steps - n_done, until_gibbs, until_shared)
             n_drawn = draw_steps(rng, problem, tuning, state, work, n_most)
             project_incoming(problem, state, work)
-            changed = False
-            number = 0
-            while number < n_drawn and not changed:
-                changed = take_sample_step(problem, prior, state, work, hierarchy, record, number)
-                number += 1
+            for number in range(n_drawn):
                 n_done += 1
+                if take_sample_step(problem, prior, state, work, hierarchy, record, number):
+                    break
             if (first_iteration + n_done) % steps_between_gibbs == 0:
                 gibbs(rng, problem, prior, state, hierarchy)
             if (first_iteration + n_done) % between == 0:
