@@ -27,6 +27,7 @@ def families_of_one(data):
         shares=np.ones(1),
         log_weight=np.zeros(1),
         smallest_squared_norm=np.zeros(1),
+        smallest_complement=np.zeros(1),
         n_choices=0,
         n_parameters=data.to_metric.shape[1],
         n_decoded=len(data.to_metric) + 1,

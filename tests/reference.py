@@ -17,6 +17,7 @@ PROFILES = {
     "gaussian": lambda r: np.exp(-(r**2) / 2),
     "multiquadric": lambda r: np.sqrt(1 + r**2),
     "inverse_multiquadric": lambda r: 1 / np.sqrt(1 + r**2),
+    "mexican_hat": lambda r: (1 - r**2) * np.exp(-(r**2) / 2),
 }
 
 

@@ -15,6 +15,7 @@ from saltus import AnnealedRegressor, BayesianRegressor
 from saltus.cli import COMMANDS, build_parser, fit, main
 from saltus.engine.problem.criteria import CRITERIA
 from saltus.estimators.annealed import FEWEST_CHAINS, MOST_CHAINS
+from saltus.estimators.sampling import USUAL_ITERATIONS
 from saltus.families import Product, Radial, Ridge, make_family, resolve_basis
 from saltus.families.options import (
     AUTO,
@@ -237,7 +238,7 @@ def test_help_tells_the_defaults_of_the_library(capsys):
         assert f"(default: {default})" in text
     assert bayesian.n_chains == FEWEST_CHAINS
     assert f"(default: {FEWEST_CHAINS}, or up to {MOST_CHAINS} if rows are few)" in text
-    assert f"; {bayesian.n_iter} with --bayes)" in text
+    assert f"; with --bayes {USUAL_ITERATIONS}, or" in text
 
 
 def test_every_command_has_help_with_an_example_that_parses(capsys):

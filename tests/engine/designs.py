@@ -42,7 +42,7 @@ def make_with(X, Y, basis, criterion, *, weight=None, margin=0.1, ridge=False):
 
 def without_likelihood(design):
     """Leave the prior alone: no row counts."""
-    object.__setattr__(design, "problem", design.problem._replace(n_total=0.0))
+    object.__setattr__(design, "problem", design.problem._replace(degrees=0.0))
     return design
 
 

@@ -46,7 +46,7 @@ def test_the_fitted_attributes_say_what_the_model_is(bumps, basis, metric):
         np.testing.assert_allclose(model.metric_, metric, rtol=1e-10)
 
 
-@pytest.mark.parametrize("basis", ["thin_plate", "gaussian", "multiquadric", "inverse_multiquadric", "cubic"])
+@pytest.mark.parametrize("basis", ["thin_plate", "gaussian", "multiquadric", "mexican_hat", "cubic"])
 def test_the_width_divides_the_distance(bumps, basis):
     X, Y = bumps
     model = paper(Radial(basis, width=0.7, metric="standardized"), criterion=2.0, **QUICK).fit(X, Y)

@@ -11,7 +11,9 @@ from sklearn.base import clone
 from saltus import BayesianRegressor, Radial
 from saltus.datasets import make_robot_arm
 from saltus.demo import PAPER_PRIORS
-from saltus.engine.results.predictive import student_distribution
+from saltus.engine.results.predictive import Mixture, student_distribution
+from saltus.estimators.checks import check_data
+from saltus.estimators.sampling import FEWEST_ITERATIONS, MOST_ITERATIONS, resolve_iterations
 from tests.equality import same
 from tests.reference import design_matrix
 
@@ -222,3 +224,75 @@ def test_a_learned_metric_finds_the_inputs_that_matter():
     given = clone(model).set_params(basis=Radial("gaussian", metric="standardized")).fit(X, y)
     assert not hasattr(given, "relevance_")
     assert "relevance" not in given.to_datatree()["posterior"]
+
+
+def test_the_prior_is_chosen_by_the_terms():
+    """A g-prior for terms that choose their inputs, a ridge for radial ones, or what is asked for."""
+    X, Y = make_robot_arm(80, random_state=2)
+    y = Y[:, 0]
+    for basis, prior, is_ridge in (
+        ("hinges", "auto", False),
+        (FAMILY, "auto", True),
+        ("hinges", "ridge", True),
+        (FAMILY, "g", False),
+        ("gaussian", "g", False),
+    ):
+        model = BayesianRegressor(basis, prior=prior, **QUICK).fit(X, y)
+        names = set(model.to_datatree()["posterior"].data_vars)
+        assert ({"delta_squared", "rate"} <= names) == is_ridge
+        assert ("g" in names) != is_ridge
+        assert model.score(X, y) > 0.7
+
+
+def test_a_g_that_is_given_is_used():
+    X, Y = make_robot_arm(80, random_state=2)
+    model = BayesianRegressor("hinges", g=500.0, **QUICK).fit(X, Y)
+    assert (model.to_datatree()["posterior"]["g"] == 500.0).all()
+    free = BayesianRegressor("hinges", **QUICK).fit(X, Y)
+    assert len(np.unique(free.to_datatree()["posterior"]["g"])) > 3
+
+
+def test_predictions_under_a_g_prior_are_those_of_its_draws():
+    """At the rows: the mean of the linear term as least squares have it, of what is new g/(1 + g) of that."""
+    X, Y = make_robot_arm(90, random_state=4)
+    model = BayesianRegressor(["bumps", "ridges"], linear="all", **QUICK).fit(X, Y)
+    predictive = model._predictive
+    expected = []
+    for draw in predictive.draws:
+        D = predictive.features.columns(X, draw)
+        linear = np.linalg.qr(D[:, :3])[0]
+        whole = np.linalg.qr(D)[0]
+        at_linear, at_whole = linear @ (linear.T @ Y), whole @ (whole.T @ Y)
+        expected.append(at_linear + draw.delta_squared / (1 + draw.delta_squared) * (at_whole - at_linear))
+    np.testing.assert_allclose(model.predict(X), np.mean(expected, axis=0), atol=1e-8)
+    assert predictive.degrees == 90 - 3
+
+
+def test_weights_count_rows_under_a_g_prior():
+    """Up to rounding: the same model, and so the same distribution, of rows that are given twice."""
+    X, Y = make_robot_arm(60, random_state=5)
+    weight = np.where(np.arange(60) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(60), weight.astype(int))
+    options = {**QUICK, "n_iter": 500, "n_warmup": 100, "init": "empty"}
+    weighted = BayesianRegressor("hinges", **options).fit(X, Y, sample_weight=weight)
+    repeated = BayesianRegressor("hinges", **options).fit(X[twice], Y[twice])
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-4, atol=1e-4)
+
+
+def test_chains_are_longer_where_rows_are_few():
+    X, Y = make_robot_arm(5000, random_state=5)
+    lengths = []
+    for n_rows in (50, 1000, 5000):
+        model = BayesianRegressor("hinges")
+        design = model._make_design(check_data(model, X[:n_rows], Y[:n_rows], None))
+        lengths.append(resolve_iterations("auto", design))
+    assert lengths[0] == MOST_ITERATIONS
+    assert lengths[0] > lengths[1] > lengths[2] >= FEWEST_ITERATIONS
+    assert resolve_iterations(77, design) == 77
+
+
+def test_with_two_degrees_of_freedom_the_variance_is_infinite_and_quantiles_are_not():
+    mixture = Mixture(np.zeros((1, 1, 1)), np.ones((1, 1, 1)), np.ones((1, 1, 1)), 2.0)
+    assert mixture.moments()[1] == np.inf
+    for probability in (0.05, 0.5, 0.95):
+        np.testing.assert_allclose(mixture.quantile(probability), np.sqrt(2) * student.ppf(probability, 2), atol=1e-4)

@@ -52,7 +52,7 @@ def test_where_r_is_0_the_slope_is_0_or_that_of_a_smooth_function(numbered):
     column, slope = np.empty(1), np.empty(1)
     profile_and_slope(code, np.zeros(1), column, slope)
     assert column[0] == OF_DISTANCE[name](np.zeros(1))[0]
-    smooth = {"gaussian": -0.5, "multiquadric": 0.5, "inverse_multiquadric": -0.5}
+    smooth = {"gaussian": -0.5, "multiquadric": 0.5, "inverse_multiquadric": -0.5, "mexican_hat": -1.5}
     assert slope[0] == smooth.get(name, 0.0)
 
 

@@ -109,7 +109,8 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--iterations",
         type=positive,
         metavar="N",
-        help="iterations of each chain (default: until chains agree or stop improving; 20000 with --bayes)",
+        help="iterations of each chain (default: until chains agree or stop improving; with --bayes 20000, or by the "
+        "number of rows for terms that choose their inputs)",
     )
 
 

@@ -20,6 +20,7 @@ from saltus.estimators import (
     NetworkRegressor,
 )
 from saltus.estimators.sampled import lacks_draws
+from saltus.estimators.sampling import USUAL_ITERATIONS
 from saltus.families import make_family
 from saltus.families.options import DEFAULT_NAME, OPTIONS
 from saltus.inspection.document import join_names
@@ -53,13 +54,13 @@ def _make_annealed(options: argparse.Namespace) -> NetworkRegressor:
 
 def _make_bayesian(options: argparse.Namespace) -> NetworkRegressor:
     model = BayesianRegressor(**_given(options, "iterations", "chains", "time"))
-    return model.set_params(n_draws=_count_draws(model.n_iter))
+    return model if isinstance(model.n_iter, str) else model.set_params(n_draws=_count_draws(model.n_iter))
 
 
 def _count_draws(n_iter: int) -> int:
     """Say how many draws to keep of each chain: those of a longer one are as far apart as the library has them."""
-    usual = BayesianRegressor()
-    return int(np.clip(n_iter * usual.n_draws // usual.n_iter, usual.n_draws, MOST_DRAWS))
+    usual = BayesianRegressor().n_draws
+    return int(np.clip(n_iter * usual // USUAL_ITERATIONS, usual, MOST_DRAWS))
 
 
 def _compile(model: NetworkRegressor, rows: Rows) -> None:
@@ -78,7 +79,7 @@ def _pass_on(said: list[Warning | str], model: NetworkRegressor) -> str:
         note(ending)
     if any(isinstance(each, ConvergenceWarning) for each in said):
         out_of_time = model.max_time is not None and lacks_draws(model)
-        longer = f"--time {4 * model.max_time:g}" if out_of_time else f"--iterations {4 * model.n_iter}"
+        longer = f"--time {4 * model.max_time:g}" if out_of_time else f"--iterations {4 * model.n_iter_}"
         note(f"Warning: The chains have not converged, see Convergence below. A longer fit may help: {longer}.")
     for each in said:
         if isinstance(each, DependentFeaturesWarning):

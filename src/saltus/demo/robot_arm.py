@@ -36,6 +36,7 @@ PAPER_OPTIONS: dict[str, Any] = {
 
 # What the companion papers do, as options of BayesianRegressor.
 PAPER_PRIORS: dict[str, Any] = {
+    "prior": "ridge",
     "basis": Radial("cubic", metric="standardized"),
     "ridge": "plain",
     "ridge_shape": 2.0,

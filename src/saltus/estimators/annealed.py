@@ -57,10 +57,11 @@ class AnnealedRegressor(SearchedModel):
     ----------
     basis : str, family, or list of these, default="gaussian"
         The family of terms: a name, or a family with options such as ``saltus.Radial("gaussian", metric="euclidean")``;
-        networks mix the families of a list. "linear", "cubic", "thin_plate", "gaussian", "multiquadric" and
-        "inverse_multiquadric" stand for :class:`saltus.Radial` with its defaults: functions of the distance to a centre
-        under a learned metric; "hinges", "steps", "bumps", "wavelets" and "mars" for :class:`saltus.Product`; "ridges"
-        for :class:`saltus.Ridge`; "auto" for hinges, bumps, steps and ridges mixed, which suits most tables.
+        networks mix the families of a list. "linear", "cubic", "thin_plate", "gaussian", "multiquadric",
+        "inverse_multiquadric" and "mexican_hat" stand for :class:`saltus.Radial` with its defaults: functions of the
+        distance to a centre under a learned metric; "hinges", "steps", "bumps", "wavelets" and "mars" for
+        :class:`saltus.Product`; "ridges" for :class:`saltus.Ridge`; "auto" for hinges, bumps, steps and ridges mixed,
+        which suits most tables.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one term in P = C k.
     term_cost : {"auto", "full", "paper"} or int, default="auto"
@@ -283,7 +284,6 @@ class AnnealedRegressor(SearchedModel):
             yield snapshot.iteration, self._squeeze(snapshot.network.predict(inputs))
 
     _several_variants: ClassVar[bool] = True
-    _grows_large: ClassVar[bool] = True
 
     def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture, term_cost: int) -> Criterion:
         return make_criterion(

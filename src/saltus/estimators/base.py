@@ -92,15 +92,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     # How searches spend their effort.
     _policy: SearchPolicy = DEFAULT_POLICY
 
-    # Whether coefficients have a prior, a ridge, which holds down what the data do not.
-    _has_ridge: ClassVar[bool] = False
-
     # Whether terms that have no scale of their own may be given the one that suits the arithmetic. A ridge would see
     # it.
     _may_rescale: ClassVar[bool] = True
-
-    # Whether networks of terms that choose their inputs may have hundreds of these.
-    _grows_large: ClassVar[bool] = False
 
     # Whether chains may be of several variants, where the options of a family leave that open.
     _several_variants: ClassVar[bool] = False
@@ -215,6 +209,10 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture, term_cost: int) -> Criterion:
         """Say what terms and their parameters cost; a term counts for `term_cost` parameters, or 0: for its own."""
 
+    def _has_ridge(self, chooses_inputs: bool) -> bool:
+        """Say whether coefficients have a prior, a ridge, which holds down what the data do not."""
+        return False
+
     def _resolve_term_cost(self, data: TrainingData, mixture: Mixture) -> int:
         """Say how many parameters every term counts for; 0: for its own."""
         return 0
@@ -244,17 +242,17 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             variant.fit(U, weight, box.width[box.varies], box.varies, rescale=self._may_rescale)
             for variant in mixture.variants(several=self._several_variants)
         )
+        ridge = self._has_ridge(mixture.chooses_inputs)
         criterion = self._criterion(counts, k_max, first, term_cost)
-        design = make_design(
-            X, Y, weight, box=box, linear=linear, mixture=first, criterion=criterion, ridge=self._has_ridge
-        )
+        design = make_design(X, Y, weight, box=box, linear=linear, mixture=first, criterion=criterion, ridge=ridge)
         for other in others:
             criterion = self._criterion(counts, k_max, other, term_cost)
-            design = with_variant(design, X, other, criterion, ridge=self._has_ridge)
+            design = with_variant(design, X, other, criterion, ridge=ridge)
         return design
 
     def _resolve_k_max(self, n_rows: int, m_fixed: int, mixture: Mixture) -> int:
-        if self.k_max is None and self._grows_large and mixture.chooses_inputs:
+        # Networks of terms that choose their inputs may have hundreds of these.
+        if self.k_max is None and mixture.chooses_inputs and not self._has_ridge(mixture.chooses_inputs):
             n_most = min(MOST_TERMS, int(MOST_NUMBERS / n_rows)) if n_rows else 0
             return min(n_most, max(n_rows // ROWS_A_TERM - m_fixed, 0))
         if self.k_max is None:

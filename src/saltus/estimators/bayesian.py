@@ -15,25 +15,21 @@ from sklearn.utils.validation import check_is_fitted
 
 import saltus
 from saltus._typing import Floats
-from saltus.engine.drivers.outputs import Posterior, SamplerSettings
+from saltus.engine.drivers.outputs import Posterior
 from saltus.engine.drivers.sample import network_of_draw, sample_posterior
-from saltus.engine.kernels.gibbs import Prior
-from saltus.engine.kernels.state import NEVER, Tuning
 from saltus.engine.problem.criteria import Counts, free_criterion
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Criterion
+from saltus.engine.problem.span import span_criterion
 from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.checks import check_inputs
 from saltus.estimators.sampled import SampledModel
+from saltus.estimators.sampling import make_settings, resolve_iterations
 from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedMixture
 
 if TYPE_CHECKING:
     import xarray
-
-# A move of shared parameters factors the whole design anew, and that of a posterior is larger than that of an annealed
-# network.
-SAMPLER_STEPS_BETWEEN_SHARED_MOVES = 30
 
 
 class BayesianRegressor(SampledModel):
@@ -56,8 +52,9 @@ class BayesianRegressor(SampledModel):
     ----------
     basis, linear, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
         As in :class:`saltus.AnnealedRegressor`.
-    n_iter : int, default=20_000
-        Iterations of each chain after its warm-up.
+    n_iter : int or "auto", default="auto"
+        Iterations of each chain after its warm-up. "auto": 20 000 for radial terms; for terms that choose their inputs
+        from 200 000 with few rows to 2 000 with many.
     n_warmup : int or None, default=None
         Iterations of each chain before the first draw is kept. None: half of n_iter, or what a third of `max_time`
         allows if that is less.
@@ -68,12 +65,20 @@ class BayesianRegressor(SampledModel):
         Draws kept of each chain, evenly spaced over n_iter.
     n_chains : int, default=4
         Independent chains.
+    prior : {"auto", "g", "ridge"}, default="auto"
+        The prior of the coefficients and of k. "g": a g-prior, by which coefficients are as large as the data allow
+        whatever the terms are, and a geometric prior of k: P(k) proportional to exp(-k/2). "ridge": the hierarchical
+        ridge and the Poisson prior of the papers. "auto": "g" for terms that choose their inputs, "ridge" for radial
+        ones.
+    g : "auto" or float, default="auto"
+        g of the g-prior: the prior of the coefficients says as much as 1/g of the data. "auto": it has a prior of its
+        own, (1 + g/N)^(-3/2), and is drawn with the rest.
     noise_shape, noise_scale : float, default=0.0
         v0 and g0 of sigma^2 ~ IG(v0/2, g0/2), in units of the variance of y. 0 and 0 is the papers' improper prior.
     ridge : {"relative", "plain"}, default="relative"
-        V, which is diagonal. "plain": I, as in the papers. "relative": for a term the share of its sum of squares over
-        the rows that the linear term does not explain, so that wide terms, which are nearly linear, may have large
-        coefficients; 1 for the linear term itself.
+        With prior="ridge", V, which is diagonal. "plain": I, as in the papers. "relative": for a term the share of its
+        sum of squares over the rows that the linear term does not explain, so that wide terms, which are nearly linear,
+        may have large coefficients; 1 for the linear term itself.
     ridge_shape, ridge_scale : float, default=2.0 and 2e4
         a and b of delta^2 ~ IG(a, b). The papers: 2 and 10.
     rate_shape, rate_rate : float, default=1000.0 and 10.0
@@ -99,6 +104,8 @@ class BayesianRegressor(SampledModel):
         Whether `max_time` ended the fit, and whether the chains converged, in words. What predictions suffer from also
         comes as a ConvergenceWarning: moves that were never accepted, a k that never changed, and an R-hat above 1.1 or
         fewer than 50 effective draws, in all, of the noise variance or of the function at the points.
+    n_iter_ : int
+        Iterations of each chain after its warm-up.
     n_warmup_ : int
         Iterations of each chain before its first draw; fewer where `max_time` did not allow as many.
     data_notes_ : DataNotes
@@ -120,14 +127,16 @@ class BayesianRegressor(SampledModel):
     True
     """
 
-    _has_ridge: ClassVar[bool] = True
     _may_rescale: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NetworkRegressor._parameter_constraints,
+        "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_warmup": [Interval(Integral, 0, None, closed="left"), None],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "prior": [StrOptions({"auto", "g", "ridge"})],
+        "g": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "noise_shape": [Interval(Real, 0, None, closed="left")],
         "noise_scale": [Interval(Real, 0, None, closed="left")],
         "ridge": [StrOptions({"relative", "plain"})],
@@ -143,11 +152,13 @@ class BayesianRegressor(SampledModel):
         *,
         linear: str = "auto",
         k_max: int | None = None,
-        n_iter: int = 20_000,
+        n_iter: int | str = "auto",
         n_warmup: int | None = None,
         max_time: float | None = None,
         n_draws: int = 125,
         n_chains: int = 4,
+        prior: str = "auto",
+        g: str | float = "auto",
         noise_shape: float = 0.0,
         noise_scale: float = 0.0,
         ridge: str = "relative",
@@ -171,6 +182,8 @@ class BayesianRegressor(SampledModel):
         self.max_time = max_time
         self.n_draws = n_draws
         self.n_chains = n_chains
+        self.prior = prior
+        self.g = g
         self.noise_shape = noise_shape
         self.noise_scale = noise_scale
         self.ridge = ridge
@@ -261,9 +274,9 @@ class BayesianRegressor(SampledModel):
         Returns
         -------
         tree : xarray.DataTree
-            With the groups `posterior` (k, sigma_squared, delta_squared, rate, term_exists, and what the family names:
-            for radial terms centers, widths, and the relevance of a learned metric) and `sample_stats` (lp). Needs the
-            extra `xarray`.
+            With the groups `posterior` (k, sigma_squared, g or, under a ridge, delta_squared and rate, term_exists, and
+            what the family names: for radial terms centers, widths, and the relevance of a learned metric) and
+            `sample_stats` (lp). Needs the extra `xarray`.
         """
         check_is_fitted(self)
         from saltus.inspection.datatree import make_datatree
@@ -275,18 +288,30 @@ class BayesianRegressor(SampledModel):
             self._predictive.outputs,
             [str(name) for name in names],
             {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(self)},
+            has_ridge=self._has_ridge(self._predictive.features.mixture.chooses_inputs),
         )
+
+    def _has_ridge(self, chooses_inputs: bool) -> bool:
+        """Say whether the prior of the coefficients is the hierarchical ridge."""
+        return self.prior == "ridge" or (self.prior == "auto" and not chooses_inputs)
 
     def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture, term_cost: int) -> Criterion:
         # k and what terms share have a prior instead.
-        return free_criterion(counts, k_max, mixture.parameter_counts[1], mixture.n_switches)
+        n_own, n_shared = mixture.parameter_counts[1], mixture.n_switches
+        if self._has_ridge(mixture.chooses_inputs):
+            return free_criterion(counts, k_max, n_own, n_shared)
+        return span_criterion(k_max, counts.n_outputs, n_own, n_shared)
 
     @property
     def _n_planned(self) -> int | None:
+        if isinstance(self.n_iter, str):
+            return None
         return (self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)) + self.n_iter
 
     def _plan(self, design: Design, seconds_used: float) -> Search:
-        settings = self._settings(design)
+        self.n_iter_ = resolve_iterations(self.n_iter, design)
+        self.n_warmup_ = self.n_iter_ // 2 if self.n_warmup is None else int(self.n_warmup)
+        settings = make_settings(self, design, self._starting_points(design))
         start = None if settings.start is None else settings.start.tolist()
         max_seconds = None if self.max_time is None else float(self.max_time)
         return Search(
@@ -297,31 +322,6 @@ class BayesianRegressor(SampledModel):
                 sample_posterior, settings=settings, max_seconds=max_seconds, may_cut_warmup=self.n_warmup is None
             ),
             max_seconds=max_seconds,
-        )
-
-    def _settings(self, design: Design) -> SamplerSettings:
-        self.n_warmup_ = self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)
-        return SamplerSettings(
-            n_warmup=self.n_warmup_,
-            n_draws=min(self.n_draws, self.n_iter),
-            steps_between_draws=max(self.n_iter // self.n_draws, 1),
-            tuning=Tuning(
-                float(self.split_scale),
-                float(self.walk_scale),
-                two_stage=True,
-                steps_between_shared_moves=SAMPLER_STEPS_BETWEEN_SHARED_MOVES if design.mixture.moves_shared else NEVER,
-            ),
-            prior=Prior(
-                v0=float(self.noise_shape),
-                g0=float(self.noise_scale),
-                a=float(self.ridge_shape),
-                b=float(self.ridge_scale),
-                e1=float(self.rate_shape),
-                e2=float(self.rate_rate),
-            ),
-            relative_ridge=self.ridge == "relative",
-            start=self._starting_points(design),
-            policy=self._policy,
         )
 
     def _what_there_is(self, posterior: Posterior) -> str:
@@ -343,9 +343,10 @@ class BayesianRegressor(SampledModel):
 
         chains = posterior.chains
         draws = tuple(draw for chain in chains for draw in chain.draws)
-        self._predictive = Predictive(
-            Features.of(design), design.outputs, draws, design.problem.n_total + float(self.noise_shape)
-        )
+        degrees = design.problem.n_total + float(self.noise_shape)
+        if not self._has_ridge(design.mixture.chooses_inputs):
+            degrees = max(degrees - design.problem.m_fixed, 1.0)  # its coefficients are flat
+        self._predictive = Predictive(Features.of(design), design.outputs, draws, degrees)
         sizes, counts = np.unique(np.concatenate([chain.draws.n_terms for chain in chains]), return_counts=True)
         self.posterior_k_ = {int(k): float(n) / len(draws) for k, n in zip(sizes, counts, strict=True)}
         variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class SampledModel(NetworkRegressor):
     """A regressor that averages over draws, with all methods of the interface of models."""
 
-    n_iter: int
+    n_iter: int | str
+    n_iter_: int
     n_draws: int
     n_chains: int
     max_time: float | None
@@ -116,5 +117,5 @@ class SampledModel(NetworkRegressor):
 
 def lacks_draws(model: SampledModel) -> bool:
     """Say whether the fit ended with fewer draws or chains than were asked for."""
-    n_draws = min(model.n_draws, model.n_iter)
+    n_draws = min(model.n_draws, model.n_iter_)
     return len(model.chains_) < model.n_chains or len(model.chains_[0].draws) < n_draws

@@ -155,6 +155,13 @@ class FittedFamily(Protocol):
     def inspection(self) -> Any:
         """What summaries, reports and pictures ask: see FamilyInspection."""
 
+    @property
+    def smallest_complement(self) -> float:
+        """The smallest sum of squares, over the rows, of 1 less a column that is let in.
+
+        A step that all rows but one are behind is, beside the constant, one that a single row sees.
+        """
+
     def smallest_squared_norm(self, *, ridge: bool) -> float:
         """Choose the smallest squared norm of a column that is let in, with a ridge on its coefficient or without."""
 

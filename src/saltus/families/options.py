@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-RADIAL_NAMES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric")
+RADIAL_NAMES = ("linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric", "mexican_hat")
 METRICS = ("learned", "standardized", "euclidean", "mahalanobis")
 WIDTHS = ("auto", "shared", "own")
 

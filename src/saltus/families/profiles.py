@@ -62,6 +62,11 @@ def _add_multiquadric(graph: Graph, s: str) -> str:
     return graph.add("Sqrt", graph.add("Add", s, graph.number(1.0)))
 
 
+def _add_mexican_hat(graph: Graph, s: str) -> str:
+    bump = graph.add("Exp", graph.add("Mul", s, graph.number(-0.5)))
+    return graph.add("Mul", graph.add("Sub", graph.number(1.0), s), bump)
+
+
 # In the order of the numbers by which kernels know them.
 RADIAL_PROFILES: dict[str, Profile] = {
     "linear": Profile(np.sqrt, "<var>r</var>", lambda graph, s: graph.add("Sqrt", s), degree=1.0),
@@ -86,8 +91,18 @@ RADIAL_PROFILES: dict[str, Profile] = {
         lambda graph, s: graph.add("Reciprocal", _add_multiquadric(graph, s)),
         has_width=True,
     ),
+    "mexican_hat": Profile(
+        lambda s: (1.0 - np.minimum(s, BEYOND_A_HAT)) * np.exp(-0.5 * np.minimum(s, BEYOND_A_HAT)),
+        "(1 &minus; <var>r</var>²) exp(&minus;<var>r</var>²/2)",
+        _add_mexican_hat,
+        has_width=True,
+        fades=True,
+    ),
 }
-LINEAR, CUBIC, THIN_PLATE, GAUSSIAN, MULTIQUADRIC, INVERSE_MULTIQUADRIC = range(len(RADIAL_PROFILES))
+LINEAR, CUBIC, THIN_PLATE, GAUSSIAN, MULTIQUADRIC, INVERSE_MULTIQUADRIC, MEXICAN_HAT = range(len(RADIAL_PROFILES))
+
+# Where a Mexican hat is 0 to the last bit.
+BEYOND_A_HAT = 2000.0
 
 # 2^-n, and ln 2 in two parts whose products with a small integer are exact.
 _POWERS_OF_HALF = 2.0 ** -np.arange(1080.0)
@@ -133,6 +148,10 @@ def apply_profile(code: int, column: Floats) -> None:
         for n in range(n_rows):
             s = column[n]
             column[n] = 0.5 * s * np.log(s) if s > 0.0 else 0.0
+    elif code == MEXICAN_HAT:
+        for n in range(n_rows):
+            s = min(column[n], BEYOND_A_HAT)
+            column[n] = (1.0 - s) * exp_of_negative(-0.5 * s)
     elif code == INVERSE_MULTIQUADRIC:
         for n in range(n_rows):
             column[n] = 1.0 / np.sqrt(1.0 + column[n])
@@ -160,6 +179,12 @@ def apply_profile_and_slope(code: int, squared: Floats, column: Floats, slope: F
             log_s = np.log(s) if s > 0.0 else 0.0
             column[n] = 0.5 * s * log_s
             slope[n] = 0.5 * (log_s + 1.0) if s > 0.0 else 0.0
+    elif code == MEXICAN_HAT:
+        for n in range(n_rows):
+            s = min(squared[n], BEYOND_A_HAT)
+            bump = exp_of_negative(-0.5 * s)
+            column[n] = (1.0 - s) * bump
+            slope[n] = -0.5 * (3.0 - s) * bump
     else:
         # r, r^3, sqrt(1 + r^2) and its inverse are (a + b s) u + c / u, u^2 = o + s: one loop to compile, not four.
         b = 1.0 if code == CUBIC else 0.0

@@ -88,6 +88,7 @@ class Families(NamedTuple):
     shares: Floats  # (F,), the probabilities w_f that a fresh term is of each family, running sums
     log_weight: Floats  # (F,), the logarithms of w_f
     smallest_squared_norm: Floats  # (F,), of a column over the rows; a term that so few rows see is refused
+    smallest_complement: Floats  # (F,), of 1 less a column; a term is refused whose value is 1 but at so few rows
     n_choices: int  # of a term
     n_parameters: int
     n_decoded: int
@@ -169,6 +170,12 @@ def count_term_kernel(families: Families, family: int, choices: Ints, shared: Fl
 def count_shared_parameters_kernel(families: Families, shared: Floats) -> int:
     """Do the same, for compiled callers."""
     return count_relevances_kernel(families.radial, shared)
+
+
+@glue
+def has_pairs(families: Families) -> bool:
+    """Say whether some terms can be split, merged, or moved in pairs."""
+    return families.radial_family >= 0
 
 
 @glue

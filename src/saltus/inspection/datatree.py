@@ -1,7 +1,7 @@
 """Draws of the posterior as an xarray.DataTree, in the layout that ArviZ reads. Needs the extra `xarray`."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,8 @@ def make_datatree(
     outputs: OutputScale,
     feature_names: Sequence[str],
     attributes: dict[str, str],
+    *,
+    has_ridge: bool,
 ) -> "xarray.DataTree":
     """Build the groups `posterior` and `sample_stats`. What terms are made of, the family names."""
     try:
@@ -41,12 +43,14 @@ def make_datatree(
         values = np.array([getattr(draws, name) for draws in chains]) * scale
         return xarray.DataArray(values, dims=("chain", "draw", "output"))
 
+    above: dict[str, Any] = {"delta_squared" if has_ridge else "g": of_output("delta_squared", np.ones(1))}
+    if has_ridge:
+        above["rate"] = (("chain", "draw"), np.array([draws.rate for draws in chains]))
     posterior = xarray.Dataset(
         {
             "k": (("chain", "draw"), np.array([draws.n_terms for draws in chains])),
             "sigma_squared": of_output("sigma_squared", outputs.scale**2),
-            "delta_squared": of_output("delta_squared", np.ones(1)),
-            "rate": (("chain", "draw"), np.array([draws.rate for draws in chains])),
+            **above,
             "term_exists": (("chain", "draw", "term"), exists),
         },
         coords=coordinates,

@@ -127,7 +127,7 @@ def test_every_problem(name, basis):
     compare_paths(make(problem, basis), problem, np.full(N_STEPS, 2.0), two_stage=False)
 
 
-@pytest.mark.parametrize("basis", ["gaussian", "multiquadric", "inverse_multiquadric"])
+@pytest.mark.parametrize("basis", ["gaussian", "multiquadric", "inverse_multiquadric", "mexican_hat"])
 def test_own_widths(noisy_bumps, basis):
     compare_paths(make(noisy_bumps, basis, widths="own"), noisy_bumps, np.ones(N_STEPS))
 

@@ -15,6 +15,8 @@ from tests.reference import design_matrix, least_squares_rss
 
 QUICK = {"n_iter": 5000, "n_chains": 2, "random_state": 0}
 
+WITH_WIDTHS = ("gaussian", "multiquadric", "inverse_multiquadric", "mexican_hat")
+
 
 def widths_of(network):
     return network.attributes["widths_"]
@@ -42,7 +44,7 @@ def test_a_metric_that_is_no_matrix_is_refused(metric):
 def test_variants_are_what_the_options_leave_open(name, metric):
     family = Radial(name, metric=metric)
     shared, own = Radial(name, metric=metric, widths="shared"), Radial(name, metric=metric, widths="own")
-    if metric == "learned" and name in ("gaussian", "multiquadric", "inverse_multiquadric"):
+    if metric == "learned" and name in WITH_WIDTHS:
         assert family.variants(several=True) == (shared, own)
         assert family.variants(several=False) == (own,)
     else:
@@ -147,7 +149,7 @@ def test_half_of_the_chains_have_own_widths_where_the_metric_is_learned_and_the_
     options = {"n_iter": 200, "n_chains": 2, "combine": "best", "random_state": 0}
     model = AnnealedRegressor(Radial(basis, metric=metric), **options).fit(*two_bumps)
     first, second = (widths_of(chain.best.network) for chain in model.result_.chains)
-    own = metric == "learned" and basis in ("gaussian", "multiquadric", "inverse_multiquadric")
+    own = metric == "learned" and basis in WITH_WIDTHS
     assert (first != 1).any() == own
     assert ((first >= 0.25 - 1e-12) & (first <= 4 + 1e-12)).all()
     assert len(second) > 0

@@ -25,6 +25,8 @@ class SamplerSettings:
     prior: Prior
     start: Floats | None  # (k, inputs that vary) in the unit cube, or None for a random start
     relative_ridge: bool  # docs/mathematics.md: V
+    has_g_prior: bool = False
+    fixed_g: float | None = None  # None: g has a prior
     policy: SearchPolicy = DEFAULT_POLICY
 
     @property

@@ -7,7 +7,6 @@ from time import monotonic, perf_counter
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from saltus._compile import prepare
 from saltus.engine.drivers.anneal import shares_memory
 from saltus.engine.drivers.blocks import ITERATIONS_BETWEEN_REBUILDS, next_length
 from saltus.engine.drivers.checkpoints import Checkpoint, Checkpointer, GeneratorState, SavedChain, SavedSampler
@@ -21,10 +20,11 @@ from saltus.engine.drivers.outputs import (
     unbegun,
     unconverged_chains,
 )
+from saltus.engine.drivers.steppers import GStepper, RidgeStepper, Stepper
 from saltus.engine.drivers.stop import StopSignal
-from saltus.engine.kernels.gibbs import Hierarchy, Prior, run_sample_block, start_hierarchy
-from saltus.engine.kernels.state import ACCEPTED, CHOSEN, State, Tuning, make_workspace, start_record, start_state
+from saltus.engine.kernels.state import ACCEPTED, CHOSEN, State, make_workspace, start_record, start_state
 from saltus.engine.problem.design import Design
+from saltus.engine.problem.span import GPrior
 from saltus.engine.results.draws import Draw, Draws
 from saltus.engine.results.network import Network, make_network
 from saltus.engine.search.growth import grow
@@ -39,9 +39,6 @@ from saltus.engine.search.starts import (
     starting_terms,
 )
 from saltus.families.terms import TermSet, terms_as_value
-
-# Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
-STEPS_BETWEEN_GIBBS = 50
 
 # Quasi-Newton steps from a random start, where there are shared parameters to choose.
 STARTING_STEPS = 50
@@ -122,7 +119,9 @@ class Sampler:
         stop_signal: StopSignal,
         saved: SavedSampler | None,
     ) -> None:
-        self.rng, self.design, self.settings = rng, design, settings
+        self.rng, self.settings = rng, settings
+        self.stepper = make_stepper(design, settings)
+        design = self.stepper.design
         self.state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
         self.work = make_workspace(design.problem, self.state)
         self.done = 0
@@ -131,31 +130,14 @@ class Sampler:
         self.draws: list[Draw] = []
         if saved is None:
             if design.mixture.wants_descent:
-                self._prepare()
+                self.stepper.prepare(rng, settings.tuning, self.state, self.work)
             _place_start(rng, design, settings, self.state, stop_signal)
         else:
             set_terms(design, self.state, saved.terms)
-        self.hierarchy = self._start_hierarchy()
+        self.stepper.begin(self.state)
         self.record = start_record(self.state, 1)
         if saved is not None:
             self._go_on(saved)
-
-    def _start_hierarchy(self) -> Hierarchy:
-        # The ridge starts wide: the data, not a narrow guess, should say how large coefficients are.
-        return start_hierarchy(
-            self.state,
-            self.design.linear.R,
-            np.full(self.design.Y.shape[1], 100.0),
-            rate=1.0 + float(self.state.terms.k[0]),
-            relative=self.settings.relative_ridge,
-        )
-
-    def _prepare(self) -> None:
-        """Begin to compile the sampler, while the descents that come first are compiled and run."""
-        problem, prior, tuning = self.design.problem, self.settings.prior, self.settings.tuning
-        hierarchy, record = self._start_hierarchy(), start_record(self.state, 1)
-        arguments = (self.rng, problem, prior, tuning, self.state, self.work, hierarchy, record, 1, 0, 1, True)
-        prepare(run_sample_block, *arguments)
 
     def _go_on(self, saved: SavedSampler) -> None:
         saved.generator.put_into(self.rng)
@@ -163,21 +145,21 @@ class Sampler:
         # Draws of a warm-up that was cut are dropped: it goes on.
         n_draws = max(saved.done - self.settings.n_warmup, 0) // self.settings.steps_between_draws
         self.draws = [] if saved.draws is None or n_draws == 0 else list(saved.draws)[-n_draws:]
-        self.hierarchy.ridge.delta_squared[:] = saved.delta_squared
-        self.hierarchy.sigma_squared[:] = saved.sigma_squared
-        self.hierarchy.rate[:] = saved.rate
+        self.stepper.restore(saved.delta_squared, saved.sigma_squared, saved.rate)
+        set_terms(self.stepper.design, self.state, saved.terms)
         self.record.counts[:] = saved.counts
 
     @property
     def saved(self) -> SavedSampler:
         """Copy the chain; only where the factor has just been built anew, or at the end."""
+        delta_squared, sigma_squared, rate = self.stepper.above
         return SavedSampler(
             done=self.done,
             generator=GeneratorState.of(self.rng),
             terms=terms_as_value(self.state.terms),
-            delta_squared=self.hierarchy.ridge.delta_squared.copy(),
-            sigma_squared=self.hierarchy.sigma_squared.copy(),
-            rate=self.hierarchy.rate.copy(),
+            delta_squared=delta_squared,
+            sigma_squared=sigma_squared,
+            rate=rate,
             counts=self.record.counts.copy(),
             draws=Draws.of(self.draws) if self.draws else None,
         )
@@ -202,6 +184,7 @@ class Sampler:
         settings, state = self.settings, self.state
         between = settings.steps_between_draws
         n_total = settings.n_total
+        every = self.stepper.every(settings.tuning)
         halts = {*range(between, settings.n_warmup, between), *range(settings.n_warmup, n_total + 1, between)} - {0}
         rebuilds = set(range(ITERATIONS_BETWEEN_REBUILDS, n_total, ITERATIONS_BETWEEN_REBUILDS))
         n_wanted = 1
@@ -209,14 +192,14 @@ class Sampler:
             afresh = True
             while self.done < stop:
                 began, before = perf_counter(), self.done
-                pause = min(next_pause(before, n_wanted, settings.tuning), stop)
+                pause = min(next_pause(before, n_wanted, every), stop)
                 log_posterior = self._run_block(pause, afresh=afresh)
                 afresh = False
                 n_wanted = next_length(self.done - before, perf_counter() - began, settings.policy.block_seconds)
                 if self.done < stop:
                     yield False
             if stop in rebuilds:
-                set_terms(self.design, state, terms_as_value(state.terms))
+                set_terms(self.stepper.design, state, terms_as_value(state.terms))
             if stop in halts and (stop > settings.n_warmup or self.draws or monotonic() >= self.draws_from):
                 self.draws.append(self._draw(log_posterior))
             yield stop in rebuilds
@@ -224,35 +207,29 @@ class Sampler:
                 return
 
     def _run_block(self, stop: int, *, afresh: bool) -> float:
-        log_posterior = float(
-            run_sample_block(
-                self.rng,
-                self.design.problem,
-                self.settings.prior,
-                self.settings.tuning,
-                self.state,
-                self.work,
-                self.hierarchy,
-                self.record,
-                stop - self.done,
-                self.done,
-                STEPS_BETWEEN_GIBBS,
-                afresh,
-            )
+        log_posterior = self.stepper.run(
+            self.rng, self.settings.tuning, self.state, self.work, self.record, self.done, stop, afresh
         )
         self.done, self.log_posterior = stop, log_posterior
         return log_posterior
 
     def _draw(self, log_posterior: float) -> Draw:
-        return make_draw(self.design, self.settings.prior, self.state, self.hierarchy, log_posterior)
+        return self.stepper.draw(self.rng, self.state, log_posterior)
 
 
-def next_pause(done: int, n_wanted: int, tuning: Tuning) -> int:
-    """Find where a block of about n_wanted iterations may end: right after a Gibbs step or a move of shared parameters.
+def make_stepper(design: Design, settings: SamplerSettings) -> Stepper:
+    """Make what moves a chain under the prior of the settings."""
+    prior = settings.prior
+    if settings.has_g_prior:
+        return GStepper(design, GPrior.of(design, prior.v0, prior.g0, settings.fixed_g))
+    return RidgeStepper(design, prior, relative=settings.relative_ridge)
+
+
+def next_pause(done: int, n_wanted: int, every: Sequence[int]) -> int:
+    """Find where a block of about n_wanted iterations may end: at a multiple of one of some numbers of them.
 
     There no proposals are left over, so that a chain is the same to the last bit however its blocks fall.
     """
-    every = (STEPS_BETWEEN_GIBBS, tuning.steps_between_shared_moves)
     first = min(steps * (done // steps + 1) for steps in every)
     return max(first, *(steps * ((done + n_wanted) // steps) for steps in every))
 
@@ -311,8 +288,10 @@ def _place_start(
     if settings.start is not None:
         starts = [mixture.encode(settings.start)]
     elif mixture.chooses_inputs:
-        # Nothing is charged for a term here, so that it would not end by itself.
-        starts = [grow(rng, design, state, settings.policy, stop_signal.go_on, most=MOST_STARTING_TERMS)[0]]
+        # Under a ridge nothing is charged for a term, so that it would not end by itself.
+        most = None if settings.has_g_prior else MOST_STARTING_TERMS
+        terms, values = grow(rng, design, state, settings.policy, stop_signal.go_on, most=most)
+        starts = [terms.take(slice(int(values.argmax()))) if settings.has_g_prior else terms]
     else:
         many = mixture.wants_descent
         starts = [starting_terms(rng, design, many=many) for _ in range(count_starts(design))]
@@ -326,23 +305,6 @@ def _place_start(
         terms = descend_from_starts(rng, design, finest, starts, take_steps, stop_signal.go_on).terms
     if not stop_signal.should_stop:
         set_independent_terms(design, state, terms)
-
-
-def make_draw(design: Design, prior: Prior, state: State, hierarchy: Hierarchy, log_posterior: float) -> Draw:
-    """Copy what prediction needs of the present state."""
-    ridge = hierarchy.ridge
-    m = design.problem.m_fixed + int(state.terms.k[0])
-    K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
-    return Draw(
-        terms=terms_as_value(state.terms),
-        mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
-        K=K,
-        S=prior.g0 + np.maximum(ridge.S, design.problem.rss_floor),
-        delta_squared=ridge.delta_squared.copy(),
-        sigma_squared=hierarchy.sigma_squared.copy(),
-        rate=float(hierarchy.rate[0]),
-        log_posterior=log_posterior,
-    )
 
 
 def network_of_draw(design: Design, draw: Draw) -> Network:

@@ -7,7 +7,7 @@ from saltus._typing import Floats
 from saltus._vectors import add_products, dot
 from saltus.engine.kernels.edit_algebra import append_column, commit, copy_into, score, sum_residuals
 from saltus.engine.kernels.factor import COLLINEAR, VANISHED, Products
-from saltus.engine.kernels.moves import MOVES, propose
+from saltus.engine.kernels.moves import MOVES, draw_move, propose
 from saltus.engine.kernels.state import ACCEPTED, CHOSEN, FEASIBLE, Record, State, Tuning, Workspace
 from saltus.engine.kernels.target import accept, count_after_edit, count_under, log_density_kernel
 from saltus.engine.problem.problem import Problem
@@ -34,7 +34,7 @@ def draw_steps(
     n_drawn = 0
     while n_drawn < n_most and n_edits[0] < n_most_edits:
         which = n_edits[0]
-        move = int(rng.random() * len(MOVES))
+        move = draw_move(rng, problem.families)
         feasible, log_ratio = propose(rng, problem.families, move, terms, k_max, split_scale, walk_scale, edits, which)
         moves[n_drawn] = move
         edit[n_drawn] = -1
@@ -100,10 +100,16 @@ def fill_columns(problem: Problem, state: State, work: Workspace, which: int) ->
 
 @glue
 def is_faint(problem: Problem, products: Products, edits: Edits, which: int) -> bool:
-    """Say whether an edit brings in a term that hardly any row sees."""
-    squared, smallest, family = products.gram[which], problem.families.smallest_squared_norm, edits.family[which]
-    n_in = edits.n_in[which]
-    return (n_in > 0 and squared[0] < smallest[family[0]]) or (n_in > 1 and squared[2] < smallest[family[1]])
+    """Say whether an edit brings in a term that hardly any row sees, or that all but a few see alike."""
+    families, n_outputs = problem.families, problem.rss_floor.size
+    for a in range(edits.n_in[which]):
+        family, squared = edits.family[which, a], products.gram[which, 2 * a]
+        # The first column of Q is the constant.
+        sum_of_values = np.sqrt(problem.n_total) * abs(products.along[which, a, n_outputs])
+        complement = problem.n_total - 2.0 * sum_of_values + squared
+        if squared < families.smallest_squared_norm[family] or complement < families.smallest_complement[family]:
+            return True
+    return False
 
 
 @glue

@@ -13,6 +13,7 @@ from saltus.families.registry import (
     SHARED_MOVES,
     Families,
     draw_term,
+    has_pairs,
     propose_change,
     propose_merge,
     propose_pair_update,
@@ -74,16 +75,24 @@ def propose_update(
     if k == 0:
         return False, 0.0
     chance = rng.random()
-    if chance < PAIR_UPDATE_PROBABILITY:
+    of_pairs = PAIR_UPDATE_PROBABILITY if has_pairs(families) else 0.0
+    if chance < of_pairs:
         return propose_pair_update(rng, families, terms, split_scale, walk_scale, edits, which)
     moved = pick(rng, k)
     edits.out[which, 0] = moved
     edits.n_out[which] = 1
     edits.n_in[which] = 1
-    if chance < PAIR_UPDATE_PROBABILITY + FRESH_UPDATE_PROBABILITY:
+    if chance < of_pairs + FRESH_UPDATE_PROBABILITY:
         draw_term(rng, families, edits, which)
         return True, 0.0
     return propose_change(rng, families, terms, moved, walk_scale, edits, which)
+
+
+@glue
+def draw_move(rng: np.random.Generator, families: Families) -> int:
+    """Draw a move, each as probable as another; where no family has moves of pairs, updates in their place."""
+    move = int(rng.random() * len(MOVES))
+    return UPDATE if move in (SPLIT, MERGE) and not has_pairs(families) else move
 
 
 @kernel

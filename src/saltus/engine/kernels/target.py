@@ -65,8 +65,8 @@ def log_density(problem: Problem, rss: Floats, terms: TermSet) -> float:
     """Evaluate log pi of terms from the residual sums of squares."""
     log_rss = 0.0
     for i in range(rss.size):
-        log_rss += log(max(rss[i], problem.rss_floor[i]))
-    return -0.5 * problem.n_total * log_rss - penalty_of(problem, terms)
+        log_rss += log(max(rss[i], problem.rss_floor[i]) + problem.prior_rss[i])
+    return -0.5 * problem.degrees * log_rss - penalty_of(problem, terms)
 
 
 @kernel
@@ -74,9 +74,9 @@ def log_density_kernel(problem: Problem, rss: Floats, k: int, n_own: int, shared
     """Do the same for k terms of n_own parameters in all, for compiled callers."""
     log_rss = 0.0
     for i in range(rss.size):
-        log_rss += log(max(rss[i], problem.rss_floor[i]))
+        log_rss += log(max(rss[i], problem.rss_floor[i]) + problem.prior_rss[i])
     n_shared = count_shared_parameters_kernel(problem.families, shared)
-    return -0.5 * problem.n_total * log_rss - penalty_kernel(problem, rss.size, k, n_own, n_shared)
+    return -0.5 * problem.degrees * log_rss - penalty_kernel(problem, rss.size, k, n_own, n_shared)
 
 
 @glue

@@ -97,7 +97,9 @@ def make_design(
         k_max=len(criterion.by_size) - 1,
         moves_shared=mixture.moves_shared,
         n_total=float(weight.sum()),
+        degrees=float(weight.sum()),
         rss_floor=np.maximum(weight.sum() * smallest**2, np.finfo(np.float64).tiny),
+        prior_rss=np.zeros(Y.shape[1]),
         criterion=criterion,
         smallest_new_share=SMALLEST_NEW_SHARE,
     )

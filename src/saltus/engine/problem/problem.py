@@ -21,7 +21,7 @@ class Criterion(NamedTuple):
 class Problem(NamedTuple):
     """The data and the target: everything that is read and never written.
 
-    log pi = -n_total/2 sum_i ln max(RSS_i, rss_floor_i) - P(number of parameters, k).
+    log pi = -degrees/2 sum_i ln (max(RSS_i, rss_floor_i) + prior_rss_i) - P(number of parameters, k).
     """
 
     families: Families
@@ -31,6 +31,8 @@ class Problem(NamedTuple):
     k_max: int
     moves_shared: bool  # whether there are shared parameters for a chain to move
     n_total: float  # the sum of the weights
+    degrees: float  # n_total, or less where the coefficients of the linear term are integrated out
     rss_floor: Floats  # (c,)
+    prior_rss: Floats  # (c,), what a prior of the coefficients adds to RSS; 0 where there is none
     criterion: Criterion
     smallest_new_share: float  # of the length of a column in a descent; less, and it depends on the others

@@ -22,10 +22,10 @@ class Draw:
     terms: TermSet
     mean: Floats  # (m, c)
     K: Floats  # (c, m, m), upper triangular
-    S: Floats  # (c,), g0 + y_i'P_i y_i
-    delta_squared: Floats  # (c,)
+    S: Floats  # (c,), g0 + y_i'P_i y_i, with P_i what the prior of the coefficients leaves of y
+    delta_squared: Floats  # (c,), under a g-prior g
     sigma_squared: Floats  # (c,)
-    rate: float
+    rate: float  # under a g-prior 0
     log_posterior: float
 
 

@@ -67,8 +67,9 @@ class Mixture:
         return np.sqrt(self.scale_squared_signal + self.scale_squared_noise)
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Mean and variance (N, c) of a new y."""
-        within = self.scale**2 * self.degrees / (self.degrees - 2.0)
+        """Mean and variance (N, c) of a new y; infinite with two degrees of freedom or fewer."""
+        wider = self.degrees / (self.degrees - 2.0) if self.degrees > 2.0 else np.inf
+        within = self.scale**2 * wider
         return self.mean.mean(axis=0), within.mean(axis=0) + self.mean.var(axis=0)
 
     def quantile(self, probability: float) -> Floats:
@@ -77,7 +78,8 @@ class Mixture:
         of_each = self.mean + scale * stdtrit(self.degrees, probability)
         low, high = of_each.min(axis=0), of_each.max(axis=0)
         mean, variance = self.moments()
-        at = np.clip(mean + np.sqrt(variance) * ndtri(probability), low, high)
+        spread = np.sqrt(np.where(np.isfinite(variance), variance, 0.0))
+        at = np.clip(mean + spread * ndtri(probability), low, high)
         tolerance = QUANTILE_TOLERANCE * scale.min(axis=0)
         for _ in range(MOST_QUANTILE_STEPS):
             standardized = (at - self.mean) / scale

@@ -30,8 +30,11 @@ class Path:
 
 
 def eliminate(problem: Problem, terms: TermSet, R: Floats, Z: Floats, rss: Floats) -> Path:
-    """Find the path, given R (k, k) of the columns less the linear term, Z (k, c) and rss (c,). O(k^3)."""
-    k, n_total, c = len(terms), problem.n_total, problem.rss_floor.size
+    """Find the path, given R (k, k) of the columns less the linear term, Z (k, c) and rss (c,). O(k^3).
+
+    What a prior adds to the residual sums of squares is a part of rss.
+    """
+    k, degrees, c = len(terms), problem.degrees, problem.rss_floor.size
     each = zip(terms.family, terms.choices, strict=True)
     counts = [count_own_parameters(problem.families, f, choices, terms.shared) for f, choices in each]
     n_own = np.array(counts, dtype=np.int64)
@@ -42,13 +45,13 @@ def eliminate(problem: Problem, terms: TermSet, R: Floats, Z: Floats, rss: Float
     total = int(n_own.sum())
     log_posterior = np.empty(k + 1)
     start = penalties(problem.criterion, c, np.array([k]), np.array([total]), n_shared)[0]
-    log_posterior[0] = -0.5 * n_total * np.log(rss).sum() - start
+    log_posterior[0] = -0.5 * degrees * np.log(rss).sum() - start
     order = np.empty(k, dtype=np.int64)
     for step in range(k):
         without = rss + a**2 / np.diag(G)[:, None]
         sizes = np.full(left.size, k - step - 1)
         of_rest = penalties(problem.criterion, c, sizes, total - n_own[left], n_shared)
-        values = -0.5 * n_total * np.log(without).sum(axis=1) - of_rest
+        values = -0.5 * degrees * np.log(without).sum(axis=1) - of_rest
         j = int(values.argmax())
         order[step], log_posterior[step + 1] = left[j], values[j]
         total -= n_own[left[j]]

@@ -142,7 +142,7 @@ def sum_curvature(problem: Problem, work: Work, curvature: Curvature) -> None:
     """Set the Hessian at the point that was evaluated last. O(N K (m + K))."""
     sum_gram(problem, work, curvature)
     for o in range(work.rss.size):
-        work.products[o] = problem.n_total / work.rss[o]
+        work.products[o] = problem.degrees / work.rss[o]
     weigh_gram(work.alpha, work.products, curvature.gram, curvature.owner, curvature.n_shared, curvature.hessian)
 
 

@@ -49,7 +49,7 @@ class Work(NamedTuple):
     lengths: Floats  # (k,), squared, of the columns
     shared: Floats  # (k, m_fixed), what they have in common with the linear term
     R: Floats  # (k, k + c), of the columns less the linear term; what is below the diagonal is not to be read
-    rss: Floats  # (c,)
+    rss: Floats  # (c,), once it is evaluated with what the prior adds
     alpha: Floats  # (c, k), coefficients
     alpha_fixed: Floats  # (c, m_fixed), what they change about those of the linear term
     residuals: Floats  # (c, L)
@@ -177,7 +177,7 @@ def sum_gradient(problem: Problem, work: Work, gradient: Floats) -> None:
         for j in range(k):
             clear(by_column)
             for i in range(c):
-                add_multiple(problem.n_total / work.rss[i] * work.alpha[i, j], work.residuals[i], by_column)
+                add_multiple(problem.degrees / work.rss[i] * work.alpha[i, j], work.residuals[i], by_column)
             pull_back(problem.families, t, j, problem.root_weight[t], by_column, work.families, gradient)
         end_tile(problem.families, t, work.families, gradient)
     finish_gradient(problem.families, work.families, gradient)
@@ -199,8 +199,8 @@ def value_and_gradient(problem: Problem, penalty: float, x: Floats, work: Work, 
             return -np.inf
     value = -penalty
     for i in range(work.rss.size):
-        work.rss[i] = max(work.rss[i], problem.rss_floor[i])
-        value -= 0.5 * problem.n_total * np.log(work.rss[i])
+        work.rss[i] = max(work.rss[i], problem.rss_floor[i]) + problem.prior_rss[i]
+        value -= 0.5 * problem.degrees * np.log(work.rss[i])
     solve(work)
     sum_gradient(problem, work, gradient)
     return value if np.isfinite(dot(gradient, gradient, gradient.size)) else -np.inf

@@ -7,7 +7,7 @@ import numpy as np
 
 from saltus._tiles import ROUNDING, rounded, to_tiles
 from saltus._typing import Floats
-from saltus.engine.kernels.factor import SMALLEST_NEW_SHARE, no_factor
+from saltus.engine.kernels.factor import no_factor
 from saltus.engine.kernels.target import penalty_of
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Problem
@@ -74,7 +74,8 @@ class Landscape:
             root_weight=np.ascontiguousarray(to_tiles(root_weight[rows, None])[:, 0]),
             linear=no_factor()._replace(tiles=tiles),
             rss_floor=problem.rss_floor / scale,
-            smallest_new_share=SMALLEST_NEW_SHARE * (len(design.rows) / len(rows)) ** STRICTER,
+            prior_rss=problem.prior_rss / scale,
+            smallest_new_share=problem.smallest_new_share * (len(design.rows) / len(rows)) ** STRICTER,
         )
         return cls(sampled, design.mixture, policy)
 
@@ -111,4 +112,4 @@ class Landscape:
 
     def log_posterior(self, rss: Floats, terms: TermSet) -> float:
         """Evaluate log pi of terms whose fit is known, up to a constant where only a part of the rows is used."""
-        return float(-0.5 * self.problem.n_total * np.log(rss).sum() - penalty_of(self.problem, terms))
+        return float(-0.5 * self.problem.degrees * np.log(rss).sum() - penalty_of(self.problem, terms))

@@ -61,7 +61,7 @@ def find_path(design: Design, terms: TermSet) -> SizePath | None:
     set_terms(design, state, terms)
     factor, m = state.factor, m_fixed + k
     R, Z = factor.R[m_fixed:m, m_fixed:m], factor.Z[:, m_fixed:m].T
-    order = eliminate(problem, terms, np.triu(R), Z, factor.rss.copy())
+    order = eliminate(problem, terms, np.triu(R), Z, factor.rss + problem.prior_rss)
     ordered = terms.take(order.order[::-1])
     set_terms(design, state, ordered)
     Q = from_tiles(factor.tiles[:, n_outputs : n_outputs + m])

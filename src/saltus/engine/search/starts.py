@@ -40,9 +40,11 @@ def set_independent_terms(design: Design, state: State, terms: TermSet) -> None:
     while True:
         columns = design.columns(terms)
         squared = (columns**2).sum(axis=0)
+        complement = problem.n_total - 2.0 * np.abs(problem.root_weight.ravel() @ columns) + squared
         _place(design, state, terms, columns)
         smallest = problem.families.smallest_squared_norm[terms.family]
         independent = independent_columns(state.factor, problem.m_fixed, squared, smallest)
+        independent &= complement >= problem.families.smallest_complement[terms.family]
         if independent.all():
             return
         terms = terms.take(independent)

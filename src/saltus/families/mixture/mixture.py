@@ -161,6 +161,7 @@ class FittedMixture:
             shares=np.arange(1, n + 1) / n,
             log_weight=np.full(n, -np.log(n)),
             smallest_squared_norm=np.array([member.smallest_squared_norm(ridge=ridge) for member in self.members]),
+            smallest_complement=np.array([member.smallest_complement for member in self.members]),
             n_choices=self.n_choices,
             n_parameters=self.n_parameters,
             n_decoded=max(member.n_decoded for member in self.members),

@@ -103,6 +103,7 @@ class FittedProduct:
     n_switches = 0
     coefficient_scale = 1.0
     coefficient_spread = 1.0  # terms have a height of 1
+    smallest_complement = FEWEST_ROWS
 
     @property
     def most_inputs(self) -> int:

@@ -17,7 +17,7 @@ from saltus.families.radial.search import MIDDLE, RadialSearch
 from saltus.families.registry import RADIAL
 from saltus.families.terms import TermSet
 
-RadialName = Literal["linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric"]
+RadialName = Literal["linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric", "mexican_hat"]
 
 # A term that fades is refused where the sum of its squares over the rows is below this. Where its width is given: no
 # row is within three of its widths, so that the data cannot say what it does at its centre, and least squares would say
@@ -54,7 +54,8 @@ class Radial:
     ----------
     name : str
         "linear" (r), "cubic" (r^3), "thin_plate" (r^2 ln r), "gaussian" (exp(-r^2/2)),
-        "multiquadric" (sqrt(1 + r^2)) or "inverse_multiquadric" (1 / sqrt(1 + r^2)).
+        "multiquadric" (sqrt(1 + r^2)), "inverse_multiquadric" (1 / sqrt(1 + r^2)) or "mexican_hat"
+        ((1 - r^2) exp(-r^2/2), the wavelet).
     width : float, default=1.0
         What r is divided by, in the units of the metric: under "standardized", one is a standard deviation of
         the inputs. "linear" and "cubic" give the same model whatever the width.
@@ -67,8 +68,9 @@ class Radial:
     widths : {"auto", "shared", "own"}, default="auto"
         Whether terms share one width, or each has its own, found with its centre: between 1/4 and 4 times `width`.
         "auto": half of the chains of an AnnealedRegressor are of each sort and the criterion decides, and those of a
-        BayesianRegressor have their own, where the metric is learned and the term is "gaussian", "multiquadric" or
-        "inverse_multiquadric"; otherwise shared. "linear" and "cubic" have no width, and "own" is refused.
+        BayesianRegressor have their own, where the metric is learned and the term is "gaussian", "multiquadric",
+        "inverse_multiquadric" or "mexican_hat"; otherwise shared. "linear" and "cubic" have no width, and "own" is
+        refused.
 
     Examples
     --------
@@ -231,6 +233,8 @@ class FittedRadial:
         """What coefficients inside are divided by to be those of phi(r / width), r in the user's units."""
         # phi(s r) = s^p phi(r) where the metric was rescaled by s inside.
         return self.metric_scale ** (self.radial.profile.degree or 0.0)
+
+    smallest_complement = 0.0
 
     def smallest_squared_norm(self, *, ridge: bool) -> float:
         """Choose the smallest squared norm of a column. Of a given width, a ridge holds it down itself."""

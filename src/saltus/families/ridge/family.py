@@ -106,6 +106,7 @@ class FittedRidge:
     n_switches = 0
     coefficient_scale = 1.0
     coefficient_spread = 1.0  # terms have a height of 1
+    smallest_complement = 1.0
 
     @property
     def most_inputs(self) -> int:

@@ -1,0 +1,234 @@
+"""How a chain of the posterior makes its steps and its draws, under either prior of the coefficients.
+
+Given what is above them in the hierarchy, terms are moved by a kernel; given the terms, what is above them is drawn.
+"""
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from saltus._compile import prepare
+from saltus._typing import Floats
+from saltus.engine.drivers.annealing import block_of
+from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
+from saltus.engine.kernels.state import NEVER, Record, State, Tuning, Workspace, start_record
+from saltus.engine.problem.design import Design
+from saltus.engine.problem.span import GPrior
+from saltus.engine.results.draws import Draw
+from saltus.families.terms import terms_as_value
+
+# Moves between two draws of the variances, the ridge and the rate, which cost O(m^3) each.
+STEPS_BETWEEN_GIBBS = 50
+
+# Moves between two draws of g, each of which takes as long as a hundred moves with a few hundred rows.
+STEPS_BETWEEN_G = 200
+
+
+class Stepper(Protocol):
+    """Makes steps, and draws what is above the terms. Mutable: it is somewhere, as the chain's state is."""
+
+    design: Design
+
+    def every(self, tuning: Tuning) -> tuple[int, ...]:
+        """Say at multiples of which numbers of iterations no proposal is left over."""
+
+    def prepare(self, rng: np.random.Generator, tuning: Tuning, state: State, work: Workspace) -> None:
+        """Begin to compile what makes the steps."""
+
+    def begin(self, state: State) -> None:
+        """Begin at the state that a chain starts from."""
+
+    def run(
+        self,
+        rng: np.random.Generator,
+        tuning: Tuning,
+        state: State,
+        work: Workspace,
+        record: Record,
+        done: int,
+        stop: int,
+        afresh: bool,
+    ) -> float:
+        """Carry the state from iteration `done` to `stop`; return the log density of where that is.
+
+        `afresh` says whether the state's factor has been made anew.
+        """
+
+    def draw(self, rng: np.random.Generator, state: State, log_posterior: float) -> Draw:
+        """Copy what prediction needs of the present state."""
+
+    @property
+    def above(self) -> tuple[Floats, Floats, Floats]:
+        """Copy what is above the terms: how wide the prior of coefficients is, noise variances, and the rate."""
+
+    def restore(self, width: Floats, sigma_squared: Floats, rate: Floats) -> None:
+        """Put back what is above the terms."""
+
+
+class RidgeStepper:
+    """The hierarchical ridge of the companion papers."""
+
+    def __init__(self, design: Design, prior: Prior, *, relative: bool) -> None:
+        self.design, self.prior, self.relative = design, prior, relative
+
+    def every(self, tuning: Tuning) -> tuple[int, ...]:
+        """Name the steps between two Gibbs steps, and between moves of shared parameters."""
+        return (STEPS_BETWEEN_GIBBS, tuning.steps_between_shared_moves)
+
+    def begin(self, state: State) -> None:
+        """Make the ridge of the state: a wide one, as the data, not a narrow guess, should say how large it is."""
+        self.hierarchy = start_hierarchy(
+            state,
+            self.design.linear.R,
+            np.full(self.design.Y.shape[1], 100.0),
+            rate=1.0 + float(state.terms.k[0]),
+            relative=self.relative,
+        )
+
+    def prepare(self, rng: np.random.Generator, tuning: Tuning, state: State, work: Workspace) -> None:
+        """Begin to compile the kernel."""
+        self.begin(state)
+        problem, hierarchy, record = self.design.problem, self.hierarchy, start_record(state, 1)
+        prepare(run_sample_block, rng, problem, self.prior, tuning, state, work, hierarchy, record, 1, 0, 1, True)
+
+    def run(
+        self,
+        rng: np.random.Generator,
+        tuning: Tuning,
+        state: State,
+        work: Workspace,
+        record: Record,
+        done: int,
+        stop: int,
+        afresh: bool,
+    ) -> float:
+        """Carry the state on; Gibbs steps are within the kernel."""
+        problem, hierarchy = self.design.problem, self.hierarchy
+        n_steps = stop - done
+        return float(
+            run_sample_block(
+                rng,
+                problem,
+                self.prior,
+                tuning,
+                state,
+                work,
+                hierarchy,
+                record,
+                n_steps,
+                done,
+                STEPS_BETWEEN_GIBBS,
+                afresh,
+            )
+        )
+
+    def draw(self, rng: np.random.Generator, state: State, log_posterior: float) -> Draw:
+        """Copy the ridge's solution."""
+        ridge, problem = self.hierarchy.ridge, self.design.problem
+        m = problem.m_fixed + int(state.terms.k[0])
+        K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
+        return Draw(
+            terms=terms_as_value(state.terms),
+            mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
+            K=K,
+            S=self.prior.g0 + np.maximum(ridge.S, problem.rss_floor),
+            delta_squared=ridge.delta_squared.copy(),
+            sigma_squared=self.hierarchy.sigma_squared.copy(),
+            rate=float(self.hierarchy.rate[0]),
+            log_posterior=log_posterior,
+        )
+
+    @property
+    def above(self) -> tuple[Floats, Floats, Floats]:
+        """Copy delta^2, sigma^2 and L."""
+        hierarchy = self.hierarchy
+        return hierarchy.ridge.delta_squared.copy(), hierarchy.sigma_squared.copy(), hierarchy.rate.copy()
+
+    def restore(self, width: Floats, sigma_squared: Floats, rate: Floats) -> None:
+        """Put them back."""
+        self.hierarchy.ridge.delta_squared[:] = width
+        self.hierarchy.sigma_squared[:] = sigma_squared
+        self.hierarchy.rate[:] = rate
+
+
+class GStepper:
+    """The g-prior (docs/mathematics.md): given g, its posterior is the annealed chain's target at temperature 1."""
+
+    def __init__(self, design: Design, prior: GPrior) -> None:
+        self.prior, self._base = prior, design
+        self._set(prior.start)
+
+    def _set(self, g: Floats) -> None:
+        self.g = g
+        self.design = replace(self._base, problem=self.prior.problem_given(self._base.problem, g))
+
+    def every(self, tuning: Tuning) -> tuple[int, ...]:
+        """Name the steps between two draws of g: a kernel's block takes the rest in its stride."""
+        return (STEPS_BETWEEN_G,)
+
+    def begin(self, state: State) -> None:
+        """Begin at the state with the g it was found with."""
+
+    def prepare(self, rng: np.random.Generator, tuning: Tuning, state: State, work: Workspace) -> None:
+        """Begin to compile the kernel."""
+        block, problem, record = block_of(self.design), self.design.problem, start_record(state, 1)
+        prepare(block, rng, problem, tuning, state, work, record, np.ones(1), 1, 0, 1)
+
+    def run(
+        self,
+        rng: np.random.Generator,
+        tuning: Tuning,
+        state: State,
+        work: Workspace,
+        record: Record,
+        done: int,
+        stop: int,
+        afresh: bool,
+    ) -> float:
+        """Carry the state on, and draw g now and then."""
+        block = block_of(self.design)
+        while done < stop:
+            until = min(STEPS_BETWEEN_G * (done // STEPS_BETWEEN_G + 1), stop)
+            n = until - done
+            done += block(rng, self.design.problem, tuning, state, work, record, np.ones(n), n, done, NEVER)
+            if done % STEPS_BETWEEN_G == 0:
+                self._draw_g(rng, state)
+        return float(state.log_posterior[0]) + self.prior.log_density_above(self.design.problem, self.g)
+
+    def _draw_g(self, rng: np.random.Generator, state: State) -> None:
+        k, rss = int(state.terms.k[0]), state.factor.rss
+        before = self.prior.log_fit(self.design.problem, rss, k)
+        self._set(self.prior.draw(rng, self.design.problem, rss, k))
+        state.log_posterior[0] += self.prior.log_fit(self.design.problem, rss, k) - before
+
+    def draw(self, rng: np.random.Generator, state: State, log_posterior: float) -> Draw:
+        """Solve for the coefficients, and draw the variances of the noise."""
+        factor, problem = state.factor, self.design.problem
+        m_fixed, m = problem.m_fixed, problem.m_fixed + int(state.terms.k[0])
+        R = np.triu(factor.R[:m, :m])
+        R[:m_fixed, :m_fixed] = self.design.linear.R
+        inverse = solve_triangular(R, np.eye(m))
+        shrink = np.ones((self.g.size, m))
+        shrink[:, m_fixed:] = (self.g / (1.0 + self.g))[:, None]
+        S = self.prior.sums(problem, factor.rss, self.g)
+        return Draw(
+            terms=terms_as_value(state.terms),
+            mean=inverse @ (shrink * factor.Z[:, :m]).T,
+            K=inverse * np.sqrt(shrink)[:, None, :],
+            S=S,
+            delta_squared=self.g.copy(),
+            sigma_squared=0.5 * S / rng.standard_gamma(0.5 * problem.degrees, S.size),
+            rate=0.0,
+            log_posterior=log_posterior,
+        )
+
+    @property
+    def above(self) -> tuple[Floats, Floats, Floats]:
+        """Copy g; variances are drawn with the draws, and there is no rate."""
+        return self.g.copy(), np.ones_like(self.g), np.zeros(1)
+
+    def restore(self, width: Floats, sigma_squared: Floats, rate: Floats) -> None:
+        """Put g back."""
+        self._set(width.copy())

@@ -1,0 +1,108 @@
+"""The g-prior: coefficients that are, a priori, as large as data like these allow (Zellner 1986; Liang et al. 2008).
+
+The coefficients of the linear term are flat; those of output i of the k columns of the terms, taken orthogonal to the
+linear term, are N(0, g_i sigma_i^2 (D'D)^-1); sigma_i^2 is flat in its logarithm, or IG(v0/2, g0/2). All of these are
+integrated out. With TSS the residual sum of squares of the linear term alone and RSS that of all columns,
+
+    S = TSS - g/(1 + g) (TSS - RSS) = (TSS + g RSS) / (1 + g)
+    log p(y | terms, g) = -k/2 ln(1 + g) - (N - m0 + v0)/2 ln(g0 + S) + constant
+
+for each output. It depends on the span of the columns alone: one that is nearly in the span of the others costs what
+any other costs, and brings nothing.
+
+Given g this is a criterion, with TSS/g added to RSS, so that chains and descents need know nothing of it. g has the
+hyper-g/n prior, p(g) proportional to (1 + g/N)^(-3/2), on a grid that is even in its logarithm, and is drawn from its
+conditional.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from saltus._typing import Floats
+from saltus.engine.problem.design import Design
+from saltus.engine.problem.problem import Criterion, Problem
+
+# The values that g may have, in units of N: eight a decade. Far up where the data have no noise.
+GRID = np.geomspace(1e-2, 1e14, 129)
+LOG_PRIOR_OF_GRID = np.log(GRID) - 1.5 * np.log1p(GRID)
+
+# Networks of k terms have prior probability proportional to exp(-k/2), whatever the terms are.
+LOG_ODDS_OF_A_TERM = 0.5
+
+
+def log_prior_of_size(k_max: int) -> Floats:
+    """Evaluate the log prior of 0 to k_max terms, in the measure in which a birth has log_green -ln(k + 1).
+
+    There a set of k terms stands for its k! orders, each of density 1: a flat log pi is a Poisson law of k. So a
+    geometric law is ln k! above it.
+    """
+    k = np.arange(k_max + 1.0)
+    return gammaln(k + 1.0) - LOG_ODDS_OF_A_TERM * k
+
+
+def span_criterion(k_max: int, n_outputs: int, n_own: int, n_shared: int) -> Criterion:
+    """Charge what the prior of k does, for k_max terms of n_own parameters at most and n_shared in common."""
+    return Criterion(np.zeros(k_max * (n_outputs + n_own) + n_shared + 1), -log_prior_of_size(k_max), 0)
+
+
+@dataclass(frozen=True)
+class GPrior:
+    """The prior of the coefficients, the variances and g, for one design."""
+
+    n_total: float  # N
+    m_fixed: int
+    tss: Floats  # (c,), of the linear term alone
+    by_size: Floats  # (k_max + 1,), minus the log prior of k
+    v0: float
+    g0: float
+    fixed: float | None  # g, where it is given
+
+    @classmethod
+    def of(cls, design: Design, v0: float, g0: float, fixed: float | None) -> "GPrior":
+        """Take what is needed of a design."""
+        problem, Q = design.problem, design.linear.Q
+        residuals = design.Y - Q @ (Q.T @ design.Y)
+        tss = np.maximum((residuals**2).sum(axis=0), problem.rss_floor)
+        return cls(problem.n_total, problem.m_fixed, tss, problem.criterion.by_size, v0, g0, fixed)
+
+    @property
+    def start(self) -> Floats:
+        """Where g begins: with the information of one row."""
+        return np.full(self.tss.size, self.n_total if self.fixed is None else self.fixed)
+
+    def problem_given(self, problem: Problem, g: Floats) -> Problem:
+        """Make the problem that is the posterior of the terms given g (c,)."""
+        k = np.arange(self.by_size.size)
+        by_size = self.by_size + 0.5 * k * np.log1p(g).sum()
+        return problem._replace(
+            degrees=max(self.n_total - self.m_fixed + self.v0, 1.0),
+            prior_rss=self.tss / g + self.g0 * (1.0 + g) / g,
+            criterion=problem.criterion._replace(by_size=by_size),
+        )
+
+    def sums(self, problem: Problem, rss: Floats, g: Floats) -> Floats:
+        """Evaluate g0 + S (c,)."""
+        return self.g0 + (self.tss + g * np.maximum(rss, problem.rss_floor)) / (1.0 + g)
+
+    def log_fit(self, problem: Problem, rss: Floats, k: int) -> float:
+        """Evaluate what in log pi depends on g, for k terms."""
+        fitted = np.maximum(rss, problem.rss_floor) + problem.prior_rss
+        return float(-0.5 * problem.degrees * np.log(fitted).sum() - problem.criterion.by_size[k])
+
+    def log_density_above(self, problem: Problem, g: Floats) -> float:
+        """Evaluate what is missing in log pi of the joint density of terms and g."""
+        of_g = 0.0 if self.fixed is not None else float(np.interp(g / self.n_total, GRID, LOG_PRIOR_OF_GRID).sum())
+        return of_g - 0.5 * problem.degrees * float(np.log(g / (1.0 + g)).sum())
+
+    def draw(self, rng: np.random.Generator, problem: Problem, rss: Floats, k: int) -> Floats:
+        """Draw g (c,) given k terms and their residual sums of squares."""
+        if self.fixed is not None:
+            return self.start
+        g = self.n_total * GRID[:, None]
+        log_fit = -0.5 * k * np.log1p(g) - 0.5 * problem.degrees * np.log(self.sums(problem, rss, g))
+        log_density = LOG_PRIOR_OF_GRID[:, None] + log_fit
+        # Gumbel's trick: the largest of log densities with such noise is a draw.
+        noise = rng.gumbel(size=log_density.shape)
+        return self.n_total * GRID[(log_density + noise).argmax(axis=0)]
