@@ -68,8 +68,8 @@ class Mixture:
 
     def moments(self) -> tuple[Floats, Floats]:
         """Mean and variance (N, c) of a new y; infinite with two degrees of freedom or fewer."""
-        wider = self.degrees / (self.degrees - 2.0) if self.degrees > 2.0 else np.inf
-        within = self.scale**2 * wider
+        squared = self.scale**2
+        within = squared * self.degrees / (self.degrees - 2.0) if self.degrees > 2.0 else squared * np.inf
         return self.mean.mean(axis=0), within.mean(axis=0) + self.mean.var(axis=0)
 
     def quantile(self, probability: float) -> Floats:
