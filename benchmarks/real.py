@@ -2,8 +2,9 @@
 
 DIR holds files NAME.csv.gz of numbers without a header, the output last. A split leaves out the first tenth of
 ``np.random.default_rng(split).permutation(n)``. Errors are root mean squares over the spread of y in training. Columns:
-the model; its best network with 10 and 30 terms alone; CPU seconds; terms of a network, in the mean; CatBoost, where it
-is installed. One thread each.
+AnnealedRegressor; its best network with 10 and 30 terms alone; its CPU seconds; terms of a network, in the mean;
+BayesianRegressor, where there are no more rows than asked for, its CPU seconds, and the share of new y in its 95 %
+intervals; CatBoost, where it is installed. One thread each.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from time import process_time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, BayesianRegressor
 
 try:
     from catboost import CatBoostRegressor
@@ -31,7 +32,7 @@ def read_split(path: Path, split: int):
     return table[train, :-1], table[train, -1], table[test, :-1], table[test, -1]
 
 
-def measure(path: Path, split: int, basis) -> list[float]:
+def measure(path: Path, split: int, basis, most_rows: int) -> list[float]:
     X, y, X_test, y_test = read_split(path, split)
 
     def error(model) -> float:
@@ -42,11 +43,18 @@ def measure(path: Path, split: int, basis) -> list[float]:
     seconds = process_time() - began
     small = [error(model.with_terms(min(k, model.path_[0].n_terms))) if model.path_ else np.nan for k in (10, 30)]
     n_terms = float(np.mean([network.n_terms for network in model.networks_]))
+    bayes, seconds_of_bayes, inside = np.nan, np.nan, np.nan
+    if len(X) <= most_rows:
+        began = process_time()
+        sampled = BayesianRegressor(basis, random_state=0).fit(X, y)
+        bayes, seconds_of_bayes = error(sampled), process_time() - began
+        low, high = sampled.predict_interval(X_test, 0.95)
+        inside = float(np.mean((low <= y_test) & (y_test <= high)))
     peer = np.nan
     if CatBoostRegressor is not None:
         options = {"verbose": 0, "thread_count": 1, "random_seed": 0, "allow_writing_files": False}
         peer = error(CatBoostRegressor(**options).fit(X, y))
-    return [error(model), *small, seconds, n_terms, peer]
+    return [error(model), *small, seconds, n_terms, bayes, seconds_of_bayes, inside, peer]
 
 
 def main() -> None:
@@ -55,17 +63,21 @@ def main() -> None:
     parser.add_argument("--splits", type=int, nargs="+", default=[10])
     parser.add_argument("--sets", nargs="+", help="names of files, without .csv.gz; by default all")
     parser.add_argument("--basis", nargs="+", default=["auto"])
+    parser.add_argument("--bayes-rows", type=int, default=6000, help="the most rows for a BayesianRegressor")
     options = parser.parse_args()
     basis = options.basis[0] if len(options.basis) == 1 else options.basis
     names = options.sets or sorted(path.name.removesuffix(".csv.gz") for path in options.data.glob("*.csv.gz"))
-    print(f"{'set':>12} {'model':>7} {'10':>7} {'30':>7} {'CPU s':>7} {'terms':>6} {'CatBoost':>9}")
-    ratios = []
+    titles = ("annealed", "10", "30", "CPU s", "terms", "Bayesian", "CPU s", "inside", "CatBoost")
+    print(f"{'set':>12}" + "".join(f"{title:>9}" for title in titles))
+    ratios, of_bayes = [], []
     for name in names:
-        rows = [measure(options.data / f"{name}.csv.gz", split, basis) for split in options.splits]
+        rows = [measure(options.data / f"{name}.csv.gz", split, basis, options.bayes_rows) for split in options.splits]
         mean = np.mean(rows, axis=0)
         ratios.append(mean[0] / mean[-1])
-        print("{:>12} {:7.3f} {:7.3f} {:7.3f} {:7.1f} {:6.0f} {:9.3f}".format(name, *mean), flush=True)
-    print(f"geometric mean of the ratios to CatBoost: {np.exp(np.mean(np.log(ratios))):.3f}")
+        of_bayes.append(mean[5] / mean[-1])
+        print(f"{name:>12}" + "".join(f"{value:9.3f}" for value in mean), flush=True)
+    print(f"geometric mean of the ratios to CatBoost: annealed {np.exp(np.mean(np.log(ratios))):.3f}", end="")
+    print(f", Bayesian {np.exp(np.nanmean(np.log(of_bayes))):.3f}")
 
 
 if __name__ == "__main__":

@@ -150,10 +150,10 @@ def mass_of_a_term(model):
     for member in model.design.mixture.members:
         if hasattr(member, "product"):
             pi = model.pi if member.most_inputs == 3 else np.full(member.most_inputs, 1 / member.most_inputs)
-            of_a_factor = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.product.profiles])
+            of_a_factor = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.options.profiles])
             found.append(pi @ of_a_factor ** np.arange(1, len(pi) + 1))
         elif hasattr(member, "ridge"):
-            of_a_profile = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.ridge.profiles])
+            of_a_profile = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.options.profiles])
             found.append(of_a_profile * (model.pi @ np.exp(-COST * np.arange(3))))
         else:
             found.append(np.exp(-3 * COST))

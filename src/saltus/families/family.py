@@ -8,7 +8,7 @@ import numpy as np
 from saltus._typing import Bools, Floats, Ints
 from saltus.families.box import UnitBox
 from saltus.families.free import FreeTerms
-from saltus.families.inputs import InputScale, Law
+from saltus.families.inputs import InputScale
 from saltus.families.profiles import Graph
 from saltus.families.terms import TermSet
 from saltus.families.words import Numbers
@@ -173,18 +173,3 @@ class FittedFamily(Protocol):
 
     def columns(self, U: Floats, terms: TermSet) -> Floats:
         """Evaluate the terms at rows U (N, v) of the unit cube: (N, k)."""
-
-
-class ChoosingFamily(FittedFamily, Protocol):
-    """A family on given data whose terms choose some of the inputs."""
-
-    @property
-    def scale(self) -> InputScale:
-        """How inputs are scaled."""
-
-    @property
-    def law(self) -> Law:
-        """How terms are drawn."""
-
-    def columns_at(self, X: Floats, terms: TermSet) -> Floats:
-        """Evaluate the terms at rows X (N, v) that are scaled already: (N, k)."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from saltus._jit import by_reference, glue
 from saltus._typing import Floats, Ints
+from saltus._vectors import clear, dot
 from saltus.families.inputs import InputData
 from saltus.families.product.kernels import (
     add_product_derivatives,
@@ -20,7 +21,6 @@ from saltus.families.product.kernels import (
     decode_product,
     draw_product,
     evaluate_product,
-    pull_back_product,
     unpack_product,
 )
 from saltus.families.radial.kernels import (
@@ -60,7 +60,6 @@ from saltus.families.ridge.kernels import (
     decode_ridge,
     draw_ridge,
     evaluate_ridge,
-    pull_back_ridge,
     unpack_ridge,
 )
 from saltus.families.terms import Edits, Terms, TermSet
@@ -330,6 +329,17 @@ def begin_tile(families: Families, work: FamilyWork) -> None:
 
 
 @glue
+def add_own_derivatives(
+    families: Families, t: int, j: int, root_weight: Floats, work: FamilyWork, columns: Floats, first: int
+) -> None:
+    """Add the derivatives of the column of a term that is not radial, from columns[first] on."""
+    if families.geometry[work.family[j]] == PRODUCT:
+        add_product_derivatives(families.product, t, work.decoded[j], root_weight, work.scratch, columns, first)
+    else:
+        add_ridge_derivatives(families.ridge, t, work.decoded[j], root_weight, work.scratch, columns, first)
+
+
+@glue
 def pull_back(
     families: Families, t: int, j: int, root_weight: Floats, by_column: Floats, work: FamilyWork, gradient: Floats
 ) -> None:
@@ -338,14 +348,13 @@ def pull_back(
     first, n_free = work.first[j], work.first[j + 1] - work.first[j]
     if geometry == RADIAL:
         pull_back_radial(families.radial, t, work.slot[j], by_column, work.radial)
-    elif geometry == PRODUCT:
-        pull_back_product(
-            families.product, t, work.decoded[j], root_weight, by_column, work.scratch, gradient, first, n_free
-        )
     else:
-        pull_back_ridge(
-            families.ridge, t, work.decoded[j], root_weight, by_column, work.scratch, gradient, first, n_free
-        )
+        columns = work.scratch[SCRATCH_COLUMNS:]
+        for i in range(n_free):
+            clear(columns[i])
+        add_own_derivatives(families, t, j, root_weight, work, columns, 0)
+        for i in range(n_free):
+            gradient[first + i] += dot(by_column, columns[i], by_column.size)
 
 
 @glue
@@ -367,10 +376,5 @@ def add_derivatives(
     """Add the derivatives in tile t to columns that are 0: of terms by own parameters, of outputs by shared ones."""
     add_radial_derivatives(families.radial, t, alpha, work.radial, columns)
     for j in range(work.family.size):
-        geometry = families.geometry[work.family[j]]
-        if geometry == PRODUCT:
-            add_product_derivatives(
-                families.product, t, work.decoded[j], root_weight, work.scratch, columns, work.first[j]
-            )
-        elif geometry == RIDGE:
-            add_ridge_derivatives(families.ridge, t, work.decoded[j], root_weight, work.scratch, columns, work.first[j])
+        if families.geometry[work.family[j]] != RADIAL:
+            add_own_derivatives(families, t, j, root_weight, work, columns, work.first[j])

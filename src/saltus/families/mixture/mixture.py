@@ -14,7 +14,8 @@ import numpy as np
 
 from saltus._tiles import to_tiles
 from saltus._typing import Bools, Floats, Ints
-from saltus.families.family import ChoosingFamily, Family, FittedFamily
+from saltus.families.choosing import FittedChoosing
+from saltus.families.family import Family, FittedFamily
 from saltus.families.inputs import InputData, InputScale
 from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
@@ -174,7 +175,7 @@ class FittedMixture:
         """Prepare the rows for terms that choose inputs: the same for all of them."""
         names = {PRODUCT: "product", RIDGE: "ridge"}
         made: dict[str, InputData | None] = dict.fromkeys(names.values())
-        choosing = {f: cast(ChoosingFamily, each) for f, each in enumerate(self.members) if each.geometry in names}
+        choosing = {f: cast(FittedChoosing, each) for f, each in enumerate(self.members) if each.geometry in names}
         if not choosing:
             return made
         scale = next(iter(choosing.values())).scale

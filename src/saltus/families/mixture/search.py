@@ -7,7 +7,7 @@ import numpy as np
 
 from saltus._tiles import from_tiles, rounded, to_tiles
 from saltus._typing import Floats, Ints
-from saltus.families.family import ChoosingFamily
+from saltus.families.choosing import FittedChoosing
 from saltus.families.free import FreeParameters, FreeTerms
 from saltus.families.registry import PRODUCT, RADIAL, Families
 from saltus.families.terms import TermSet
@@ -104,7 +104,7 @@ class MixtureSearch:
             if member.geometry == RADIAL:
                 Phi[:, which] = member.search.columns_of_rows(families.radial, root_weight, own)
             else:
-                columns = cast(ChoosingFamily, member).columns_at(X, own)
+                columns = cast(FittedChoosing, member).columns_at(X, own)
                 Phi[:, which] = columns * root_weight.reshape(-1, 1)
         return Phi
 

@@ -1,11 +1,13 @@
 """Products: what a user chooses, and what becomes of it on given data."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from saltus._typing import Bools, Floats, Ints
-from saltus.families.inputs import InputScale, Law
+from saltus.families.choosing import FEWEST_ROWS, Choosing, FittedChoosing
+from saltus.families.inputs import InputScale
 from saltus.families.line_profiles import (
     BUMP,
     HAT,
@@ -15,20 +17,16 @@ from saltus.families.line_profiles import (
     SIDED,
     WAVE,
 )
-from saltus.families.options import EXTRAPOLATE, PRODUCT_PROFILES
+from saltus.families.options import PRODUCT_PROFILES
 from saltus.families.product.inspection import ProductInspection
 from saltus.families.product.kernels import A_FACTOR, DECODED_A_FACTOR, FIRST, PARAMETERS_A_FACTOR, SHORTEST, SIZE
 from saltus.families.product.search import ProductSearch
 from saltus.families.registry import PRODUCT
 from saltus.families.terms import TermSet
 
-# A product is refused where the sum of its squares over the rows is below this: a box with fewer rows than so many, or
-# a hinge so near the edge that it hardly rises, has so many places to be that it finds noise to explain.
-FEWEST_ROWS = 3.0
-
 
 @dataclass(frozen=True)
-class Product:
+class Product(Choosing):
     """Products of functions of up to `max_inputs` inputs, one factor each.
 
     Parameters
@@ -53,29 +51,8 @@ class Product:
     max_inputs: int = 3
     extrapolate: str = "hold"
 
-    def __post_init__(self) -> None:
-        given = (self.profiles,) if isinstance(self.profiles, str) else tuple(self.profiles)
-        unknown = [name for name in given if name not in PRODUCT_PROFILES]
-        if unknown or not given or len(set(given)) < len(given):
-            raise ValueError(
-                f"The profiles of a product are some of {', '.join(PRODUCT_PROFILES)}, each once. "
-                f"Got {self.profiles!r}."
-            )
-        object.__setattr__(self, "profiles", given)
-        if (
-            isinstance(self.max_inputs, bool)
-            or not isinstance(self.max_inputs, int | np.integer)
-            or self.max_inputs < 1
-        ):
-            raise ValueError(f"max_inputs must be a whole number of inputs, 1 or more. Got {self.max_inputs!r}.")
-        if self.extrapolate not in EXTRAPOLATE:
-            raise ValueError(f"extrapolate must be one of {', '.join(EXTRAPOLATE)}. Got {self.extrapolate!r}.")
-
-    is_radial = False
-
-    def variants(self, *, several: bool) -> tuple["Product", ...]:
-        """List what chains may be made of: nothing is left open."""
-        return (self,)
+    noun: ClassVar[str] = "product"
+    known_profiles: ClassVar[tuple[str, ...]] = PRODUCT_PROFILES
 
     def fit(
         self,
@@ -92,28 +69,13 @@ class Product:
 
 
 @dataclass(frozen=True)
-class FittedProduct:
+class FittedProduct(FittedChoosing):
     """Products on given data, with all methods that the mixture asks."""
 
-    product: Product
-    scale: InputScale
+    options: Product
 
     geometry = PRODUCT
-    starting_shared = np.zeros(0)
-    n_switches = 0
-    coefficient_scale = 1.0
-    coefficient_spread = 1.0  # terms have a height of 1
     smallest_complement = FEWEST_ROWS
-
-    @property
-    def most_inputs(self) -> int:
-        """The largest number of factors: there are no more than inputs."""
-        return min(int(self.product.max_inputs), self.scale.n_inputs)
-
-    @property
-    def law(self) -> Law:
-        """How terms are drawn."""
-        return Law(self.most_inputs, tuple(NAMES.index(name) for name in self.product.profiles))
 
     @property
     def n_choices(self) -> int:
@@ -133,7 +95,7 @@ class FittedProduct:
     @property
     def parameter_counts(self) -> tuple[int, int]:
         """What a term counts for: at least, and at most."""
-        each = [LINE_PROFILES[name].n_parameters for name in self.product.profiles]
+        each = self.counts_of_profiles
         return min(each), max(each) * self.most_inputs
 
     @property
@@ -145,10 +107,6 @@ class FittedProduct:
     def inspection(self) -> ProductInspection:
         """What summaries, reports and pictures ask."""
         return ProductInspection(self)
-
-    def smallest_squared_norm(self, *, ridge: bool) -> float:
-        """Choose the smallest squared norm of a column that is let in."""
-        return FEWEST_ROWS
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms could be its own."""
@@ -199,10 +157,6 @@ class FittedProduct:
         c = np.where(profile == WAVE, -u, -b * position)
         b[profile == IDENTITY], c[profile == IDENTITY] = 1.0, 0.0
         return Factors(number, slot, inputs, profile, b, c)
-
-    def columns(self, U: Floats, terms: TermSet) -> Floats:
-        """Evaluate the terms at rows U (N, v) of the unit cube: (N, k). O(N k g)."""
-        return self.columns_at(self.scale.standardize(U, hold=self.product.extrapolate == "hold"), terms)
 
     def columns_at(self, X: Floats, terms: TermSet) -> Floats:
         """Do the same for rows that are standardised already."""

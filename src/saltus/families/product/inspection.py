@@ -37,7 +37,7 @@ class ProductInspection:
             at = box.from_unit(np.where(np.arange(scale.n_inputs) == i, origin, 0.0)[None])[0, varies[i]]
             factor = Factor(int(profile), varies[[i]], np.array([b / width]), np.array([at]), 0.0)
             of_terms[j].append(factor)
-        low, high = (None, None) if self.family.product.extrapolate == "free" else scale.range_in(box)
+        low, high = (None, None) if not self.family.holds else scale.range_in(box)
         return LineNumbers(tuple(map(tuple, of_terms)), low, high)
 
     def uses(self, box: UnitBox, terms: TermSet) -> Bools:
@@ -75,4 +75,4 @@ class ProductInspection:
             ):
                 of_terms[j].append((int(profile), np.where(np.arange(first.scale.n_inputs) == i, b, 0.0), float(c)))
             lists.append(of_terms)
-        return make_line_stack(first.scale, lists, hold=first.product.extrapolate == "hold")
+        return make_line_stack(first.scale, lists, hold=first.holds)

@@ -9,7 +9,7 @@ import numpy as np
 
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
-from saltus._vectors import add_multiple, clear, copy_column, dot
+from saltus._vectors import add_multiple, clear, copy_column
 from saltus.families.inputs import (
     InputData,
     draw_other_input,
@@ -285,26 +285,3 @@ def add_product_derivatives(
             else:
                 add_stretched(b, slope, x, b, c, columns[to])
             to += N_PARAMETERS[profile]
-
-
-@kernel
-def pull_back_product(
-    data: InputData | None,
-    t: int,
-    decoded: Floats,
-    root_weight: Floats,
-    by_column: Floats,
-    scratch: Floats,
-    gradient: Floats,
-    first: int,
-    n_free: int,
-) -> None:
-    """Add what a tile says about the coordinates of one term, given d log pi by its column. O(L g) for each factor."""
-    if data is None:
-        return
-    columns = scratch[2:]
-    for i in range(n_free):
-        clear(columns[i])
-    add_product_derivatives(data, t, decoded, root_weight, scratch, columns, 0)
-    for i in range(n_free):
-        gradient[first + i] += dot(by_column, columns[i], by_column.size)

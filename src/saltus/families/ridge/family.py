@@ -1,13 +1,15 @@
 """Ridges: what a user chooses, and what becomes of it on given data."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from saltus._typing import Bools, Floats
-from saltus.families.inputs import InputScale, Law
+from saltus.families.choosing import Choosing, FittedChoosing
+from saltus.families.inputs import InputScale
 from saltus.families.line_profiles import LINE_PROFILES, N_PARAMETERS, NAMES
-from saltus.families.options import EXTRAPOLATE, RIDGE_PROFILES
+from saltus.families.options import RIDGE_PROFILES
 from saltus.families.registry import RIDGE
 from saltus.families.ridge.inspection import RidgeInspection
 from saltus.families.ridge.kernels import (
@@ -29,12 +31,9 @@ from saltus.families.ridge.kernels import (
 from saltus.families.ridge.search import RidgeSearch
 from saltus.families.terms import TermSet
 
-# A ridge is refused where the sum of its squares over the rows is below this.
-FEWEST_ROWS = 3.0
-
 
 @dataclass(frozen=True)
-class Ridge:
+class Ridge(Choosing):
     """Functions of a projection a'x - t on up to `max_inputs` inputs: projection pursuit, or one hidden layer.
 
     Parameters
@@ -57,28 +56,8 @@ class Ridge:
     max_inputs: int = 4
     extrapolate: str = "hold"
 
-    def __post_init__(self) -> None:
-        given = (self.profiles,) if isinstance(self.profiles, str) else tuple(self.profiles)
-        unknown = [name for name in given if name not in RIDGE_PROFILES]
-        if unknown or not given or len(set(given)) < len(given):
-            raise ValueError(
-                f"The profiles of a ridge are some of {', '.join(RIDGE_PROFILES)}, each once. Got {self.profiles!r}."
-            )
-        object.__setattr__(self, "profiles", given)
-        if (
-            isinstance(self.max_inputs, bool)
-            or not isinstance(self.max_inputs, int | np.integer)
-            or self.max_inputs < 1
-        ):
-            raise ValueError(f"max_inputs must be a whole number of inputs, 1 or more. Got {self.max_inputs!r}.")
-        if self.extrapolate not in EXTRAPOLATE:
-            raise ValueError(f"extrapolate must be one of {', '.join(EXTRAPOLATE)}. Got {self.extrapolate!r}.")
-
-    is_radial = False
-
-    def variants(self, *, several: bool) -> tuple["Ridge", ...]:
-        """List what chains may be made of: nothing is left open."""
-        return (self,)
+    noun: ClassVar[str] = "ridge"
+    known_profiles: ClassVar[tuple[str, ...]] = RIDGE_PROFILES
 
     def fit(
         self,
@@ -95,28 +74,13 @@ class Ridge:
 
 
 @dataclass(frozen=True)
-class FittedRidge:
+class FittedRidge(FittedChoosing):
     """Ridges on given data, with all methods that the mixture asks."""
 
-    ridge: Ridge
-    scale: InputScale
+    options: Ridge
 
     geometry = RIDGE
-    starting_shared = np.zeros(0)
-    n_switches = 0
-    coefficient_scale = 1.0
-    coefficient_spread = 1.0  # terms have a height of 1
     smallest_complement = 1.0
-
-    @property
-    def most_inputs(self) -> int:
-        """The largest number of inputs of a term."""
-        return min(int(self.ridge.max_inputs), self.scale.n_inputs)
-
-    @property
-    def law(self) -> Law:
-        """How terms are drawn."""
-        return Law(self.most_inputs, tuple(NAMES.index(name) for name in self.ridge.profiles))
 
     @property
     def n_choices(self) -> int:
@@ -136,7 +100,7 @@ class FittedRidge:
     @property
     def parameter_counts(self) -> tuple[int, int]:
         """What a term counts for: at least, and at most."""
-        each = [LINE_PROFILES[name].n_parameters for name in self.ridge.profiles]
+        each = self.counts_of_profiles
         return min(each), max(each) + self.most_inputs - 1
 
     @property
@@ -148,10 +112,6 @@ class FittedRidge:
     def inspection(self) -> RidgeInspection:
         """What summaries, reports and pictures ask."""
         return RidgeInspection(self)
-
-    def smallest_squared_norm(self, *, ridge: bool) -> float:
-        """Choose the smallest squared norm of a column that is let in."""
-        return FEWEST_ROWS
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms could be its own."""
@@ -205,10 +165,6 @@ class FittedRidge:
             inputs = decoded[:, AT_INPUTS + 2 * slot].astype(np.int64)
             np.add.at(w, (inputs, np.arange(len(terms))), slope * decoded[:, AT_INPUTS + 2 * slot + 1])
         return w, -slope * decoded[:, AT_OFFSET] * decoded[:, AT_REACH]
-
-    def columns(self, U: Floats, terms: TermSet) -> Floats:
-        """Evaluate the terms at rows U (N, v) of the unit cube: (N, k). O(N k v)."""
-        return self.columns_at(self.scale.standardize(U, hold=self.ridge.extrapolate == "hold"), terms)
 
     def columns_at(self, X: Floats, terms: TermSet) -> Floats:
         """Do the same for rows that are standardised already."""

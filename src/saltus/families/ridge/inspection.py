@@ -34,7 +34,7 @@ class RidgeInspection:
             i = np.flatnonzero(w[:, j])
             factor = Factor(int(profile), varies[i], w[i, j] / width[i], middle[varies[i]], float(c[j]))
             of_terms.append((factor,))
-        low, high = (None, None) if self.family.ridge.extrapolate == "free" else scale.range_in(box)
+        low, high = (None, None) if not self.family.holds else scale.range_in(box)
         return LineNumbers(tuple(of_terms), low, high)
 
     def uses(self, box: UnitBox, terms: TermSet) -> Bools:
@@ -69,4 +69,4 @@ class RidgeInspection:
             w, c = first.projections(each)
             profiles = each.choices[:, PROFILE]
             lists.append([[(int(profiles[j]), w[:, j], float(c[j]))] for j in range(len(each))])
-        return make_line_stack(first.scale, lists, hold=first.ridge.extrapolate == "hold")
+        return make_line_stack(first.scale, lists, hold=first.holds)

@@ -10,7 +10,7 @@ import numpy as np
 
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
-from saltus._vectors import add_multiple, clear, copy_column, dot
+from saltus._vectors import add_multiple, clear, copy_column
 from saltus.families.inputs import (
     GENTLEST,
     STEEPEST,
@@ -234,26 +234,3 @@ def add_ridge_derivatives(
             shift = s * a * (reach - data.reach[at] * data.reach[at] / reach)
             for n in range(slope.size):
                 column[n] += scale * slope[n] * (x[n] - a * projection[n] + shift)
-
-
-@kernel
-def pull_back_ridge(
-    data: InputData | None,
-    t: int,
-    decoded: Floats,
-    root_weight: Floats,
-    by_column: Floats,
-    scratch: Floats,
-    gradient: Floats,
-    first: int,
-    n_free: int,
-) -> None:
-    """Add what a tile says about the coordinates of one term, given d log pi by its column. O(L g)."""
-    if data is None:
-        return
-    columns = scratch[2:]
-    for i in range(n_free):
-        clear(columns[i])
-    add_ridge_derivatives(data, t, decoded, root_weight, scratch, columns, 0)
-    for i in range(n_free):
-        gradient[first + i] += dot(by_column, columns[i], by_column.size)
