@@ -239,16 +239,19 @@ def _convergence(model: AnnealedRegressor) -> Section:
     notes, chains = model.data_notes_, model.result_.chains
     values = np.array([chain.best.log_posterior for chain in chains])
     near = model._policy.resolution(notes.total_weight)
-    n_agree = count_near(values, near)
+    n_near = count_near(values, near)
     if len(chains) == 1:
         verdict = "There is one chain only, so there is no other chain to compare its best model with."
-    elif n_agree == 1:
+    elif n_near == 1:
         verdict = (
-            f"The search may not be finished: no two of {len(chains)} chains agree on the best value of the criterion. "
-            f"A longer search may find a better model."
+            f"The search may not be finished: no two of {len(chains)} chains ended near the same value of the "
+            f"criterion. A longer search may find a better model."
         )
     else:
-        verdict = f"{n_agree} of {len(chains)} chains agree on the best value of the criterion to within {near:.3g}."
+        verdict = (
+            f"{n_near} of {len(chains)} chains ended within {near:.3g} of the best value of the criterion. There may be "
+            f"a better one that none of them found."
+        )
     rows = tuple(
         (
             number,
