@@ -249,8 +249,8 @@ def _convergence(model: AnnealedRegressor) -> Section:
         )
     else:
         verdict = (
-            f"{n_near} of {len(chains)} chains ended within {near:.3g} of the best value of the criterion. There may be "
-            f"a better one that none of them found."
+            f"{n_near} of {len(chains)} chains ended within {near:.3g} of the best value of the criterion. There may "
+            f"be a better one that none of them found."
         )
     rows = tuple(
         (
