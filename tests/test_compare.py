@@ -1,5 +1,6 @@
 """The comparison: its truths, splits, scores and statistics, and a harness that goes on and names what fails."""
 
+import gzip
 import json
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ from benchmarks.compare.run import Journal, Limits, plan, run
 from benchmarks.compare.scores import Distribution, crps_of_draws, crps_of_normal
 from benchmarks.compare.statistics import log_ratios, mean_ranks, overall_ratio, task_ratio, verdict
 from benchmarks.compare.table import complaints, write_tables
-from benchmarks.compare.tasks import SUITES, Task, all_tasks, folds, linnerud, noise_of, noisy
+from benchmarks.compare.tasks import SUITES, Files, Task, all_tasks, folds, linnerud, noise_of, noisy
 from benchmarks.compare.worker import Job, describe
 from saltus import AnnealedRegressor, Radial
 from saltus.demo import PAPER_OPTIONS, generate
@@ -99,7 +100,7 @@ def test_every_task_gives_the_same_split_twice_and_another_for_another_seed():
 
 def test_the_suites_have_their_tasks():
     names = {suite: [task.name for task in all_tasks() if task.suite == suite] for suite in SUITES}
-    assert [len(names[suite]) for suite in SUITES] == [11, 6, 5, 5]
+    assert [len(names[suite]) for suite in SUITES] == [11, 6, 5, 0, 5]
 
 
 def test_folds_of_a_repeat_test_every_row_once():
@@ -206,7 +207,7 @@ def finished(tmp_path_factory):
     journal = Journal.open(folder / "results.jsonl")
     absent = pytest.MonkeyPatch()
     absent.setitem(models.NEEDS, "krg", "no_such_package")
-    run(plan(LINNERUD, ["gp", "gp:nonsense=1", "krg"], 1, journal, LIMITS, None), LINNERUD, journal, LIMITS, 2)
+    run(plan(LINNERUD, ["gp", "gp:nonsense=1", "krg"], 1, journal, LIMITS, Files()), LINNERUD, journal, LIMITS, 2)
     absent.undo()
     return folder
 
@@ -234,15 +235,15 @@ def test_an_interrupted_run_goes_on_where_it_was(finished, tmp_path):
     good = next(line for line in lines if json.loads(line)["status"] == "ok")
     path = tmp_path / "results.jsonl"
     path.write_text(good + "\n" + good.replace('"seed": 0', '"seed": 1')[:200])  # the second line was cut off
-    jobs = plan(LINNERUD, ["gp"], 3, Journal.open(path), LIMITS, None)
+    jobs = plan(LINNERUD, ["gp"], 3, Journal.open(path), LIMITS, Files())
     assert [job.seeds for job in jobs] == [(1, 2)]
 
 
 def test_what_was_missing_is_tried_again_and_what_failed_if_asked(finished):
     names = ["gp", "gp:nonsense=1", "krg"]
     path = finished / "results.jsonl"
-    again = {job.model for job in plan(LINNERUD, names, 1, Journal.open(path), LIMITS, None)}
-    asked = {job.model for job in plan(LINNERUD, names, 1, Journal.open(path, retry_failures=True), LIMITS, None)}
+    again = {job.model for job in plan(LINNERUD, names, 1, Journal.open(path), LIMITS, Files())}
+    asked = {job.model for job in plan(LINNERUD, names, 1, Journal.open(path, retry_failures=True), LIMITS, Files())}
     assert (again, asked) == ({"krg"}, {"gp:nonsense=1", "krg"})
 
 
@@ -250,7 +251,7 @@ def test_a_fit_over_its_time_is_recorded_and_drops_out_of_more_rows(tmp_path):
     small, large = (Task(f"Friedman 1, N = {n}", "scale", None, n, "Friedman 1") for n in (1000, 10000))
     journal = Journal.open(tmp_path / "results.jsonl")
     limits = Limits(seconds=0.2, memory_gb=8.0)
-    run(plan([small, large], ["mlp"], 1, journal, limits, None), [small, large], journal, limits, 1)
+    run(plan([small, large], ["mlp"], 1, journal, limits, Files()), [small, large], journal, limits, 1)
     by_task = {record["task"]: record["status"] for record in journal.records.values()}
     assert by_task == {small.name: "time limit", large.name: "dropped out"}
     assert "time limit on Friedman 1, N = 1000" in complaints(list(journal.records.values()))
@@ -258,10 +259,10 @@ def test_a_fit_over_its_time_is_recorded_and_drops_out_of_more_rows(tmp_path):
 
 def test_after_the_deadline_nothing_is_fitted_and_all_is_tried_again(tmp_path):
     journal, over = Journal.open(tmp_path / "results.jsonl"), Limits(60.0, 8.0, deadline=0.0)
-    jobs = plan(LINNERUD, ["gp"], 2, journal, over, None)
+    jobs = plan(LINNERUD, ["gp"], 2, journal, over, Files())
     run(jobs, LINNERUD, journal, over, 1)
     assert [record["status"] for record in journal.records.values()] == ["not run", "not run"]
-    assert plan(LINNERUD, ["gp"], 2, journal, over, None) == jobs
+    assert plan(LINNERUD, ["gp"], 2, journal, over, Files()) == jobs
 
 
 def test_too_little_memory_is_called_that():
@@ -282,3 +283,17 @@ def test_the_page_names_what_was_not_measured(finished, tmp_path):
 def test_a_job_travels_as_json():
     job = Job("real", "linnerud", "gp", (0, 1))
     assert json.loads(json.dumps(asdict(job)))["seeds"] == [0, 1]
+
+
+def test_tables_are_read_from_a_folder_and_split_by_the_seed(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.random((50, 3))
+    with gzip.open(tmp_path / "small.csv.gz", "wt") as file:
+        np.savetxt(file, rows, delimiter=",", fmt="%.17g")
+    (task,) = (task for task in all_tasks(Files(tables=tmp_path)) if task.suite == "tables")
+    split = task.make(3)
+    tested = np.random.default_rng(3).permutation(50)[:5]
+    assert task.name == "small"
+    np.testing.assert_array_equal(np.hstack([split.X_test, split.Y_test]), rows[tested])
+    assert len(split.X) == 45
+    assert split.truth is None

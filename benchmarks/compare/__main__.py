@@ -17,7 +17,7 @@ from benchmarks.compare.page import write_page
 from benchmarks.compare.pictures import draw_all
 from benchmarks.compare.run import Journal, Limits, plan, run
 from benchmarks.compare.table import in_order, write_tables
-from benchmarks.compare.tasks import SUITES, all_tasks, family
+from benchmarks.compare.tasks import SUITES, Files, all_tasks, family
 
 # Seconds one fit may take; seconds after which a quick run starts no more; and its tasks.
 TIME_LIMIT = {"full": 600.0, "quick": 20.0}
@@ -42,6 +42,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--memory-limit", type=float, default=8.0, help="GiB for one worker")
     parser.add_argument("--reference", default=REFERENCE, help="the model that ratios are to")
     parser.add_argument("--robot-arm-file", type=Path, help="MacKay's data: a CSV file with columns x1, x2, y1, y2")
+    parser.add_argument("--real-data", type=Path, help="tables: a folder of NAME.csv.gz, numbers, the output last")
     parser.add_argument("--retry", action="store_true", help="try again what failed or took too long")
     parser.add_argument("--table-only", action="store_true", help="fit nothing, make the tables of what is there")
     parser.add_argument("--page", type=Path, help="write the page of docs too, with its pictures in images/ beside it")
@@ -64,9 +65,10 @@ def main() -> None:
         raise SystemExit(str(error)) from error
     options.out.mkdir(parents=True, exist_ok=True)
     journal = Journal.open(options.out / "results.jsonl", retry_failures=options.retry)
+    files = Files(options.robot_arm_file, options.real_data)
     tasks = [
         task
-        for task in all_tasks(options.robot_arm_file)
+        for task in all_tasks(files)
         if options.suite in (task.suite, "all")
         and (options.tasks is None or any(is_called(task.name, name) for name in options.tasks))
         and (not quick or task.name in QUICK_TASKS)
@@ -78,7 +80,7 @@ def main() -> None:
     )
     if not options.table_only:
         seeds = options.seeds or (2 if quick else 10)
-        jobs = plan(tasks, models, seeds, journal, limits, options.robot_arm_file)
+        jobs = plan(tasks, models, seeds, journal, limits, files)
         try:
             run(jobs, tasks, journal, limits, options.jobs or (2 if quick else 1))
         except KeyboardInterrupt:
@@ -89,7 +91,8 @@ def main() -> None:
     print(write_tables(records, options.out, options.reference))
     draw_all(records, options.out, options.reference)
     if options.page is not None:
-        words = [Path(word).name if word == str(options.robot_arm_file) else word for word in sys.argv[1:]]
+        given = {str(options.robot_arm_file), str(options.real_data)}
+        words = [Path(word).name if word in given else word for word in sys.argv[1:]]
         command = f"python -m benchmarks.compare {shlex.join(words)}"
         write_page(records, options.page, command, options.reference, options.out / "engines.jsonl")
 

@@ -30,6 +30,7 @@ ABOUT = {
     "emulation": "Functions without noise, Latin hypercube designs of 100 and 1 000 rows, 2 000 test rows. Models that "
     "can be told that there is no noise are told. Published means stand below ours.",
     "real": "Data without a known truth, 5-fold cross-validation, repeated.",
+    "tables": "Real tables with thresholds, interactions and inputs of few values, nine tenths of the rows to fit.",
     "scale": "Friedman 1 with noise 1 and ever more rows, 10 000 test rows. A model that takes too long or too much "
     "memory is not tried with more.",
 }
@@ -44,6 +45,7 @@ PICTURES = {
     },
     "emulation": {"compare_emulation_cpu.png": "Variance unexplained against CPU time, a point a model"},
     "real": {"compare_real_cpu.png": "Error against CPU time, a point a model"},
+    "tables": {"compare_tables_cpu.png": "Error against CPU time, a point a model"},
     "scale": {"compare_scale.png": "Error, CPU time and memory against the number of rows"},
 }
 

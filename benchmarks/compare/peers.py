@@ -4,6 +4,7 @@ What a package standardises by itself is left to it; what it asks the user to ch
 search of `scikit`, with the same budget for all. A package that is missing raises ImportError, which the tables name.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,45 @@ class Mars(Adapter):
         return repr(self.model)
 
 
+class Trees(Adapter):
+    """Boosted trees of a package of their own, or boosted functions of one input and of pairs, with all defaults."""
+
+    def __init__(self, make: Callable[..., Any], **options: Any) -> None:
+        self.make, self.options = make, options
+
+    def fit(self, X: Floats, Y: Floats) -> None:
+        self.model = self.make(**self.options).fit(X, Y[:, 0])
+
+    def predict(self, X: Floats) -> Floats:
+        return np.asarray(self.model.predict(X))[:, None]
+
+    @property
+    def settings(self) -> str:
+        return f"{self.make.__name__}({worded(self.options)})"
+
+
+def catboost(seed: int, **options: Any) -> Adapter:
+    """Make CatBoost as its authors recommend it, with its defaults; on one thread, without files."""
+    from catboost import CatBoostRegressor
+
+    quiet = {"verbose": 0, "thread_count": 1, "allow_writing_files": False}
+    return PerOutput(lambda: Trees(CatBoostRegressor, random_seed=seed, **quiet, **options))
+
+
+def lightgbm(seed: int, **options: Any) -> Adapter:
+    """Make LightGBM with its defaults, on one thread."""
+    from lightgbm import LGBMRegressor
+
+    return PerOutput(lambda: Trees(LGBMRegressor, random_state=seed, n_jobs=1, verbose=-1, **options))
+
+
+def ebm(seed: int, **options: Any) -> Adapter:
+    """Make the explainable boosting machine of InterpretML with its defaults, on one thread."""
+    from interpret.glassbox import ExplainableBoostingRegressor
+
+    return PerOutput(lambda: Trees(ExplainableBoostingRegressor, random_state=seed, n_jobs=1, **options))
+
+
 class Interpolator(RegressorMixin, BaseEstimator):
     """SciPy's RBFInterpolator as an estimator; above 5 000 rows with the neighbours its documentation advises."""
 
@@ -241,6 +281,9 @@ NEEDS = {
     "rvm": "fastrvm",
     "mars": "pymars",
     "krg": "smt",
+    "catboost": "catboost",
+    "lightgbm": "lightgbm",
+    "ebm": "interpret",
 }
 
 PEERS = {
@@ -251,4 +294,7 @@ PEERS = {
     "mars": lambda seed, **options: PerOutput(lambda: Mars(seed, **options)),
     "krg": lambda seed, **options: PerOutput(lambda: Kriging(seed, **options)),
     "rbf": interpolator,
+    "catboost": catboost,
+    "lightgbm": lightgbm,
+    "ebm": ebm,
 }

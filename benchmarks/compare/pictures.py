@@ -36,6 +36,7 @@ def draw_all(records: list[Record], folder: Path, reference: str) -> list[Path]:
         "compare_noisy_cpu.png": lambda: error_against_cpu(of_suite(records, "noisy"), "noisy", reference),
         "compare_emulation_cpu.png": lambda: error_against_cpu(of_suite(records, "emulation"), "emulation", reference),
         "compare_real_cpu.png": lambda: error_against_cpu(of_suite(records, "real"), "real", reference),
+        "compare_tables_cpu.png": lambda: error_against_cpu(of_suite(records, "tables"), "tables", reference),
         "compare_scale.png": lambda: against_rows(of_suite(records, "scale")),
         "compare_coverage.png": lambda: coverage_by_task(of_suite(records, "noisy")),
     }

@@ -20,7 +20,7 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.compare.models import missing
-from benchmarks.compare.tasks import Task
+from benchmarks.compare.tasks import Files, Task
 from benchmarks.compare.worker import Job
 
 Record = dict[str, Any]
@@ -95,9 +95,7 @@ def key_of(record: Record) -> tuple[str, str, str, int]:
     return record["suite"], record["task"], record["model"], record["seed"]
 
 
-def plan(
-    tasks: list[Task], models: list[str], seeds: int, journal: Journal, limits: Limits, arm: Path | None
-) -> list[Job]:
+def plan(tasks: list[Task], models: list[str], seeds: int, journal: Journal, limits: Limits, files: Files) -> list[Job]:
     """List the jobs that are left: the first seed of everything before the others, so that a part says something."""
     jobs = []
     for part in (range(1), range(1, seeds)):
@@ -106,8 +104,8 @@ def plan(
             for model in models:
                 left = tuple(seed for seed in wanted if not journal.has(task.suite, task.name, model, seed))
                 if left:
-                    file = None if arm is None else str(arm)
-                    jobs.append(Job(task.suite, task.name, model, left, file, limits.memory_gb))
+                    arm, tables = (None if path is None else str(path) for path in (files.robot_arm, files.tables))
+                    jobs.append(Job(task.suite, task.name, model, left, arm, tables, limits.memory_gb))
     return jobs
 
 

@@ -6,13 +6,14 @@ import numpy as np
 
 from benchmarks.compare.models import MODELS, parse
 from benchmarks.compare.statistics import Record, cells, log_ratios, mean_ranks, overall_ratio, task_ratio
-from benchmarks.compare.tasks import SUITES, all_tasks
+from benchmarks.compare.tasks import SUITES, Files, all_tasks
 
 # The error that counts in each suite, and its name in the tables.
 ERROR = {
     "noisy": ("error_to_truth", "error to the truth"),
     "emulation": ("variance_unexplained", "fraction of variance unexplained"),
     "real": ("rmse", "root mean squared error"),
+    "tables": ("rmse", "root mean squared error"),
     "scale": ("error_to_truth", "error to the truth"),
 }
 NONE = "none"
@@ -134,7 +135,9 @@ def complaints(records: list[Record]) -> str:
 
 def in_order(records: list[Record]) -> list[Record]:
     """Sort by suite, then models and tasks as they are listed, variants behind their model."""
-    bases, tasks = list(MODELS), [task.name for task in all_tasks(Path("any"))]
+    tasks = [task.name for task in all_tasks(Files(robot_arm=Path("any")))]
+    tasks += sorted({record["task"] for record in records} - set(tasks))
+    bases = list(MODELS)
 
     def place(record: Record) -> tuple[int, int, int]:
         return SUITES.index(record["suite"]), bases.index(parse(record["model"])[0]), tasks.index(record["task"])

@@ -1,5 +1,6 @@
 """The tasks: each makes, from a seed, the split that every model is given."""
 
+import gzip
 import hashlib
 import zlib
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from benchmarks.compare.functions import TRUTHS, Truth
 from saltus._typing import Floats
 from saltus.datasets import make_robot_arm, robot_arm_position
 
-SUITES = ("noisy", "emulation", "real", "scale")
+SUITES = ("noisy", "emulation", "real", "tables", "scale")
 N_ROWS = 500
 N_TEST = 2000
 N_FOLDS = 5
@@ -34,6 +35,14 @@ SIGNAL_TO_NOISE = {
     "Blocks": 7.0,
     "ridge surface": 3.0,
 }
+
+
+@dataclass(frozen=True)
+class Files:
+    """Data that are not ours to carry: where they are, if they are there."""
+
+    robot_arm: Path | None = None  # MacKay's: a CSV file with columns x1, x2, y1, y2
+    tables: Path | None = None  # a folder of files NAME.csv.gz: numbers without a header, the output last
 
 
 @dataclass(frozen=True)
@@ -179,14 +188,23 @@ def folds(name: str, load: Callable[[], tuple[Floats, Floats]], seed: int) -> Sp
     return Split(X[train], Y[train], X[test], Y[test], None)
 
 
+def table(path: Path, seed: int) -> Split:
+    """Read a table; the first tenth of ``np.random.default_rng(seed).permutation(n)`` is to predict."""
+    with gzip.open(path, "rt") as file:
+        rows = np.loadtxt(file, delimiter=",")
+    order = np.random.default_rng(seed).permutation(len(rows))
+    test, train = np.split(order, [len(rows) // 10])
+    return Split(rows[train, :-1], rows[train, -1:], rows[test, :-1], rows[test, -1:], None)
+
+
 REAL = {"diabetes": diabetes, "linnerud": linnerud, "motorcycle": motorcycle, "co2": co2, "sunspots": sunspots}
 
 
-def all_tasks(robot_arm_path: Path | None = None) -> list[Task]:
-    """List the tasks of every suite; MacKay's data only where its file is given."""
+def all_tasks(files: Files = Files()) -> list[Task]:  # noqa: B008, it is immutable
+    """List the tasks of every suite; those of files only where these are given."""
     tasks = [Task("robot arm", "noisy", robot_arm, 200)]
-    if robot_arm_path is not None:
-        tasks.append(Task("robot arm, MacKay's data", "noisy", partial(robot_arm_file, robot_arm_path), 200))
+    if files.robot_arm is not None:
+        tasks.append(Task("robot arm, MacKay's data", "noisy", partial(robot_arm_file, files.robot_arm), 200))
     tasks += [Task(name, "noisy", partial(noisy, name, N_ROWS, N_TEST), N_ROWS) for name in (*NOISE, *SIGNAL_TO_NOISE)]
     tasks += [
         Task(f"{name}, n = {n}", "emulation", partial(emulation, name, n), n, name)
@@ -194,15 +212,17 @@ def all_tasks(robot_arm_path: Path | None = None) -> list[Task]:
         for n in DESIGNS
     ]
     tasks += [Task(name, "real", partial(folds, name, load)) for name, load in REAL.items()]
+    paths = [] if files.tables is None else sorted(files.tables.glob("*.csv.gz"))
+    tasks += [Task(path.name.removesuffix(".csv.gz"), "tables", partial(table, path)) for path in paths]
     tasks += [
         Task(f"Friedman 1, N = {n}", "scale", partial(noisy, "Friedman 1", n, 10_000), n, "Friedman 1") for n in SIZES
     ]
     return tasks
 
 
-def task_of(suite: str, name: str, robot_arm_path: Path | None = None) -> Task:
+def task_of(suite: str, name: str, files: Files) -> Task:
     """Find a task by its suite and name."""
-    for task in all_tasks(robot_arm_path):
+    for task in all_tasks(files):
         if (task.suite, task.name) == (suite, name):
             return task
     raise KeyError(f"The suite {suite!r} has no task {name!r}.")

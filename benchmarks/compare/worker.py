@@ -32,7 +32,7 @@ import saltus  # noqa: E402
 from benchmarks.compare.adapter import Adapter  # noqa: E402
 from benchmarks.compare.models import make_model  # noqa: E402
 from benchmarks.compare.scores import scores  # noqa: E402
-from benchmarks.compare.tasks import Split, task_of  # noqa: E402
+from benchmarks.compare.tasks import Files, Split, task_of  # noqa: E402
 
 N_WARM_UP_ROWS = 60
 MEGABYTE = 1024.0 if sys.platform != "darwin" else 1024.0**2  # of ru_maxrss, which is in KiB but on macOS
@@ -47,6 +47,7 @@ class Job:
     model: str
     seeds: tuple[int, ...]
     robot_arm_file: str | None = None
+    table_folder: str | None = None
     memory_limit_gb: float = 8.0
 
 
@@ -95,8 +96,8 @@ def work(job: Job, say: Any) -> None:
     """Warm up, then measure every seed."""
     limit = int(job.memory_limit_gb * 1024**3)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    path = None if job.robot_arm_file is None else Path(job.robot_arm_file)
-    task = task_of(job.suite, job.task, path)
+    robot_arm, tables = (None if path is None else Path(path) for path in (job.robot_arm_file, job.table_folder))
+    task = task_of(job.suite, job.task, Files(robot_arm, tables))
     try:
         first = task.make(job.seeds[0])
         make_model(job.model, 0, exact=task.exact).warm_up(first.X[:N_WARM_UP_ROWS], first.Y[:N_WARM_UP_ROWS])
