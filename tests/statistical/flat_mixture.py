@@ -20,6 +20,8 @@ from saltus.engine.kernels.state import Tuning, make_workspace, start_record, st
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.search.starts import set_terms
 from saltus.families.line_profiles import NAMES
+from saltus.families.product.family import FittedProduct
+from saltus.families.ridge.family import FittedRidge
 from saltus.families.terms import join_terms, terms_as_value
 from tests.engine.designs import make_with, without_likelihood
 from tests.problems import make_problem
@@ -66,9 +68,13 @@ class Model:
 
     def is_there(self, terms):
         """Say whether a chain could be there: no column is faint, or in the span of those before it."""
-        columns = self.design.columns(terms)
+        problem, columns = self.design.problem, self.design.columns(terms)
         squared = (columns**2).sum(axis=0)
-        if (squared < self.design.problem.families.smallest_squared_norm[terms.family]).any():
+        if (squared < problem.families.smallest_squared_norm[terms.family]).any():
+            return False
+        root_weight = problem.root_weight.ravel()[:, None]
+        off = np.minimum(((root_weight - columns) ** 2).sum(axis=0), ((root_weight + columns) ** 2).sum(axis=0))
+        if (off < problem.families.smallest_complement[terms.family]).any():
             return False
         D = np.hstack([self.design.linear.Q, columns])
         rest = np.diag(np.linalg.qr(D, mode="r"))[self.design.problem.m_fixed :] ** 2
@@ -94,12 +100,12 @@ def sorts_of(model, terms):
     sorts = []
     for family, choices in zip(terms.family, terms.choices, strict=True):
         member = model.design.mixture.members[family]
-        if hasattr(member, "product"):
+        if isinstance(member, FittedProduct):
             g = int(choices[0])
             profiles = [NAMES[code] for code in choices[2 : 2 + 3 * g : 3]]
             n_own = sum(N_IN_USE[name] for name in profiles)
             sorts.append(("product", profiles, choices[1 : 1 + 3 * g : 3], choices[3 : 3 + 3 * g : 3], n_own))
-        elif hasattr(member, "ridge"):
+        elif isinstance(member, FittedRidge):
             g, name = int(choices[0]), NAMES[choices[1]]
             sorts.append(("ridge", [name], choices[2 : 2 + g], np.zeros(1, dtype=int), N_IN_USE[name] + g - 1))
         else:
@@ -148,11 +154,11 @@ def mass_of_a_term(model):
     """Find what nu gives exp(-COST n) in the mean, n the parameters of a term."""
     found = []
     for member in model.design.mixture.members:
-        if hasattr(member, "product"):
+        if isinstance(member, FittedProduct):
             pi = model.pi if member.most_inputs == 3 else np.full(member.most_inputs, 1 / member.most_inputs)
             of_a_factor = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.options.profiles])
             found.append(pi @ of_a_factor ** np.arange(1, len(pi) + 1))
-        elif hasattr(member, "ridge"):
+        elif isinstance(member, FittedRidge):
             of_a_profile = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.options.profiles])
             found.append(of_a_profile * (model.pi @ np.exp(-COST * np.arange(3))))
         else:

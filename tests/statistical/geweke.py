@@ -15,7 +15,7 @@ from saltus.engine.kernels.factor import COLLINEAR, refactor
 from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.problem.criteria import Counts, free_criterion
-from saltus.engine.search.starts import set_terms
+from saltus.engine.search.starts import are_seen, set_terms
 from saltus.families.terms import TermSet, put_terms, terms_as_value
 from tests.engine.designs import make_with, radial_of, terms_at
 from tests.problems import make_problem
@@ -71,7 +71,7 @@ def are_independent(design, centers, relevance):
     """Whether a chain could be there: |x - mu| is linear where mu is beyond the data, and constant with no input on."""
     D = design_matrix(design, centers, relevance)
     terms, m_fixed = as_terms(design, centers, relevance), design.problem.m_fixed
-    if ((D[:, m_fixed:] ** 2).sum(axis=0) < design.problem.families.smallest_squared_norm[terms.family]).any():
+    if not are_seen(design.problem, terms, D[:, m_fixed:]).all():
         return False
     rest = np.diag(np.linalg.qr(D, mode="r")) ** 2
     return (rest > COLLINEAR * (D**2).sum(axis=0)).all()

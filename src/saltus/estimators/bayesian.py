@@ -35,14 +35,15 @@ if TYPE_CHECKING:
 class BayesianRegressor(SampledModel):
     """The full posterior over networks of every size, by reversible-jump Markov chain Monte Carlo.
 
-    The hierarchical model of Andrieu, de Freitas and Doucet (Neural Computation, 2001), on standardised inputs and
-    outputs: the number k of terms has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; the parameters of
-    terms are uniform, and with them the centres of radial terms in the box of the data; the coefficients of output i
-    are N(0, sigma_i^2 delta_i^2 V^-1), with inverse-gamma priors on sigma_i^2 and delta_i^2. For radial terms whose
-    metric is learned, each input is in the metric with probability 1/2, with a relevance whose logarithm is uniform
-    between those of 0.01 and 100, and the squares of a Gaussian over the rows sum to 1 or more. Where terms have widths
-    of their own, the logarithm of each width is uniform between those of 1/4 and 4. Predictions average over the
-    posterior of the size, the terms and all of these.
+    For terms that choose their inputs, under a g-prior: see `prior`. For radial ones, the hierarchical model of
+    Andrieu, de Freitas and Doucet (Neural Computation, 2001), on standardised inputs and outputs: the number k of terms
+    has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; the parameters of terms are uniform, and with
+    them the centres of radial terms in the box of the data; the coefficients of output i are N(0, sigma_i^2 delta_i^2
+    V^-1), with inverse-gamma priors on sigma_i^2 and delta_i^2. For radial terms whose metric is learned, each input is
+    in the metric with probability 1/2, with a relevance whose logarithm is uniform between those of 0.01 and 100, and
+    the squares of a Gaussian over the rows sum to 1 or more. Where terms have widths of their own, the logarithm of
+    each width is uniform between those of 1/4 and 4. Predictions average over the posterior of the size, the terms and
+    all of these.
 
     The defaults were chosen by error to the truth on simulated data. ``saltus.demo.PAPER_PRIORS`` has the options that
     make it the papers' model: cubic radial terms under the standardised metric, ``ridge="plain"``, ``ridge_scale=10``,

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from saltus import Product, Ridge
+from saltus.engine.kernels.state import start_state
 from saltus.engine.search.landscape import Landscape
-from saltus.engine.search.starts import descend_from_starts, starting_terms
+from saltus.engine.search.starts import are_seen, descend_from_starts, set_independent_terms, starting_terms
 from saltus.families.radial.search import weighted_quantiles
-from tests.engine.designs import make, radial_of, terms_at
+from tests.engine.designs import make, make_with, radial_of, terms_at
 from tests.many import FEW, N_ROWS
+from tests.problems import make_problem
 
 
 @pytest.mark.parametrize("options", [{}, {"metric": "mahalanobis"}, {"metric": "euclidean", "widths": "own"}])
@@ -74,3 +77,23 @@ def test_a_descent_that_must_stop_sees_no_more_rows(many_rows, rng):
     start = terms_at(design, rng.random((2, design.mixture.n_parameters)))
     descend_from_starts(rng, design, Landscape.of(design, policy=FEW), [start], stay, lambda: False)
     assert seen == [100]
+
+
+def test_terms_that_all_but_a_few_rows_see_alike_are_left_out():
+    """Steps and sigmoids that are 1, or -1, nearly everywhere are, beside the constant, as faint as those that are 0."""
+    problem = make_problem("weights")
+    families = [Product("step"), Ridge("sigmoid")]
+    design = make_with(problem.X, problem.Y, families, np.arange(400.0), weight=problem.weight)
+    terms = design.mixture.draw(np.random.default_rng(0), 2000)
+    columns = design.columns(terms)
+    phi = columns[: len(problem.X)] / np.sqrt(problem.weight)[:, None]
+    on = problem.weight @ phi**2
+    off = np.minimum(problem.weight @ (1 - phi) ** 2, problem.weight @ (1 + phi) ** 2)
+    fewest_off = np.where(terms.family == 0, 3.0 - 1e-8, 1.0)
+    expected = (on >= 3.0) & (off >= fewest_off)
+    assert (expected != (on >= 3.0)).sum() > 5, "some are refused for this alone"
+    np.testing.assert_array_equal(are_seen(design.problem, terms, columns), expected)
+    state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
+    refused = terms.take(np.flatnonzero(~expected & (on >= 3.0))[:5])
+    set_independent_terms(design, state, refused)
+    assert state.terms.k[0] == 0

@@ -224,8 +224,12 @@ def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monke
     model = BayesianRegressor(BASES[name], n_warmup=2000, **{**FEW_DRAWS, "n_iter": 12_000})
     whole = model.fit(*data).chains_
     with pytest.warns(EarlyEndWarning):
-        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda progress: progress.iteration > 6000)
-    assert same(model.fit(*data, resume=path).chains_, whole)
+        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda progress: progress.iteration > 11_000)
+    reports = []
+    resumed = model.fit(*data, resume=path, callback=reports.append)
+    assert same(resumed.chains_, whole)
+    first = min(report.iteration for report in reports if report.chain == 0)
+    assert first > 10_000, "a chain goes on from where it was"
 
 
 def test_the_same_seed_gives_the_same_bits(data, models):

@@ -150,10 +150,12 @@ class Checkpointer:
         """Keep all chains where a fit or a round of it begins."""
         with self._lock:
             self._history, self._chains = tuple(history), list(chains)
+            for number in range(len(chains)):
+                self._last.setdefault(number, monotonic())
 
     def is_due(self, number: int) -> bool:
         """Say whether it is time to save a chain again."""
-        return monotonic() - self._last.setdefault(number, monotonic()) >= self._seconds
+        return monotonic() - self._last[number] >= self._seconds
 
     def save(self, number: int, chain: SavedChain | SavedSampler) -> None:
         """Keep one chain, and write all."""

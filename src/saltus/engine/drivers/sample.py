@@ -27,7 +27,7 @@ from saltus.engine.problem.design import Design
 from saltus.engine.problem.span import GPrior
 from saltus.engine.results.draws import Draw, Draws
 from saltus.engine.results.network import Network, make_network
-from saltus.engine.search.growth import grow
+from saltus.engine.search.growth import grow, grow_best
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.pruning import descend, independent
 from saltus.engine.search.starts import (
@@ -40,7 +40,7 @@ from saltus.engine.search.starts import (
 )
 from saltus.families.terms import TermSet, terms_as_value
 
-# Quasi-Newton steps from a random start, where there are shared parameters to choose.
+# Quasi-Newton steps from a start, where families want a descent.
 STARTING_STEPS = 50
 
 # Where time is short, a chain draws after this share of it: warm-up is half of n_iter, a third of all.
@@ -280,18 +280,19 @@ def can_leave(stop_signal: StopSignal, number: int) -> bool:
 def _place_start(
     rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State, stop_signal: StopSignal
 ) -> None:
-    """Put the state at the given terms, or at a random number of random ones.
+    """Put the state at the given terms, at random ones, or where a network of terms that choose their inputs grows to.
 
-    With shared parameters to choose, where a descent from there ends. It stays empty if it is time to stop meanwhile.
+    Where families want it, at the end of a descent from there. It is empty if it is time to stop meanwhile.
     """
     mixture = design.mixture
     if settings.start is not None:
         starts = [mixture.encode(settings.start)]
     elif mixture.chooses_inputs:
         # Under a ridge nothing is charged for a term, so that it would not end by itself.
-        most = None if settings.has_g_prior else MOST_STARTING_TERMS
-        terms, values = grow(rng, design, state, settings.policy, stop_signal.go_on, most=most)
-        starts = [terms.take(slice(int(values.argmax()))) if settings.has_g_prior else terms]
+        if settings.has_g_prior:
+            starts = [grow_best(rng, design, state, settings.policy, stop_signal.go_on)]
+        else:
+            starts = [grow(rng, design, state, settings.policy, stop_signal.go_on, most=MOST_STARTING_TERMS)[0]]
     else:
         many = mixture.wants_descent
         starts = [starting_terms(rng, design, many=many) for _ in range(count_starts(design))]
@@ -303,8 +304,7 @@ def _place_start(
 
         finest = Landscape.of(design, rng, policy=settings.policy)
         terms = descend_from_starts(rng, design, finest, starts, take_steps, stop_signal.go_on).terms
-    if not stop_signal.should_stop:
-        set_independent_terms(design, state, terms)
+    set_independent_terms(design, state, mixture.empty() if stop_signal.should_stop else terms)
 
 
 def network_of_draw(design: Design, draw: Draw) -> Network:

@@ -1,9 +1,9 @@
 """Prediction from draws of the posterior: a mixture of Student's t distributions, one for each draw.
 
-Given the terms and delta^2 of a draw, the coefficients and the noise variance are integrated out exactly: at a row
-with features d, a new y has a t distribution with N + v0 degrees of freedom, mean d'alpha, and squared scale
-S/(N + v0) (1 + ||K'd||^2), K K' = W^-1. Moments of the mixture are therefore Rao-Blackwellised: no sampled
-coefficient enters them.
+Given the terms of a draw and how wide the prior of its coefficients is, these and the noise variance are integrated out
+exactly: at a row with features d, a new y has a t distribution with mean d'alpha and squared scale
+S/degrees (1 + ||K'd||^2); under a ridge there are N + v0 degrees of freedom. Moments of the mixture are therefore
+Rao-Blackwellised: no sampled coefficient enters them.
 """
 
 from collections.abc import Iterator
@@ -122,7 +122,7 @@ class Predictive:
     features: Features
     outputs: OutputScale
     draws: tuple[Draw, ...]
-    degrees: float  # N + v0
+    degrees: float  # N + v0, under a g-prior less the columns of the linear term
 
     def mixtures(self, X: Floats) -> Iterator[tuple[slice, Mixture]]:
         """Go through the rows of X, some at a time."""

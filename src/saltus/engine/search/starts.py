@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from saltus._typing import Floats
+from saltus._typing import Bools, Floats
 from saltus.engine.kernels.factor import independent_columns, refactor
 from saltus.engine.kernels.state import Record, State
 from saltus.engine.kernels.target import log_density
 from saltus.engine.problem.design import Design
+from saltus.engine.problem.problem import Problem
 from saltus.engine.results.chains import BestState
 from saltus.engine.results.network import Network, network_from_factor
 from saltus.engine.search.landscape import Candidate, Landscape
@@ -39,15 +40,20 @@ def set_independent_terms(design: Design, state: State, terms: TermSet) -> None:
     problem = design.problem
     while True:
         columns = design.columns(terms)
-        squared = (columns**2).sum(axis=0)
-        complement = problem.n_total - 2.0 * np.abs(problem.root_weight.ravel() @ columns) + squared
-        _place(design, state, terms, columns)
-        smallest = problem.families.smallest_squared_norm[terms.family]
-        independent = independent_columns(state.factor, problem.m_fixed, squared, smallest)
-        independent &= complement >= problem.families.smallest_complement[terms.family]
-        if independent.all():
+        squared, seen = (columns**2).sum(axis=0), are_seen(problem, terms, columns)
+        _place(design, state, terms, columns)  # which overwrites the columns
+        kept = seen & independent_columns(state.factor, problem.m_fixed, squared)
+        if kept.all():
             return
-        terms = terms.take(independent)
+        terms = terms.take(kept)
+
+
+def are_seen(problem: Problem, terms: TermSet, columns: Floats) -> Bools:
+    """Say which terms, with such columns, some rows see, and not all but a few alike: see `is_faint`."""
+    families, squared = problem.families, (columns**2).sum(axis=0)
+    complement = problem.n_total - 2.0 * np.abs(problem.root_weight.ravel() @ columns) + squared
+    smallest, rest = families.smallest_squared_norm[terms.family], families.smallest_complement[terms.family]
+    return (squared >= smallest) & (complement >= rest)
 
 
 def present_state(design: Design, state: State, iteration: int) -> BestState:

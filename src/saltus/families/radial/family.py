@@ -234,7 +234,7 @@ class FittedRadial:
         # phi(s r) = s^p phi(r) where the metric was rescaled by s inside.
         return self.metric_scale ** (self.radial.profile.degree or 0.0)
 
-    smallest_complement = 0.0
+    smallest_complement = -np.inf
 
     def smallest_squared_norm(self, *, ridge: bool) -> float:
         """Choose the smallest squared norm of a column. Of a given width, a ridge holds it down itself."""
