@@ -15,8 +15,7 @@ from saltus.families.terms import TermSet
 # A term is refused where the sum of its squares over the rows is below this: a box with fewer rows than so many, or
 # a hinge so near the edge that it hardly rises, has so many places to be that it finds noise to explain. So is the rest
 # of such a box, which is 1 but at so few rows; a little less, so that rounding does not decide about three rows.
-FEWEST_ROWS = 3.0
-FEWEST_ROWS_OUTSIDE = FEWEST_ROWS * (1.0 - 1e-9)
+FEWEST_ROWS = 3.0 * (1.0 - 1e-9)
 
 
 @dataclass(frozen=True)

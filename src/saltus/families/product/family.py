@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from saltus._typing import Bools, Floats, Ints
-from saltus.families.choosing import FEWEST_ROWS_OUTSIDE, Choosing, FittedChoosing
+from saltus.families.choosing import FEWEST_ROWS, Choosing, FittedChoosing
 from saltus.families.inputs import InputScale
 from saltus.families.line_profiles import (
     BUMP,
@@ -75,7 +75,7 @@ class FittedProduct(FittedChoosing):
     options: Product
 
     geometry = PRODUCT
-    smallest_complement = FEWEST_ROWS_OUTSIDE
+    smallest_complement = FEWEST_ROWS
 
     @property
     def n_choices(self) -> int:
