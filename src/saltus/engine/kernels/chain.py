@@ -104,11 +104,14 @@ def is_faint(problem: Problem, products: Products, edits: Edits, which: int) -> 
     families, n_outputs = problem.families, problem.rss_floor.size
     for a in range(edits.n_in[which]):
         family, squared = edits.family[which, a], products.gram[which, 2 * a]
-        # The first column of Q is the constant.
-        sum_of_values = np.sqrt(problem.n_total) * abs(products.along[which, a, n_outputs])
-        complement = problem.n_total - 2.0 * sum_of_values + squared
-        if squared < families.smallest_squared_norm[family] or complement < families.smallest_complement[family]:
+        if squared < families.smallest_squared_norm[family]:
             return True
+        smallest = families.smallest_complement[family]
+        if smallest > 0.0:
+            # The first column of Q is the constant.
+            sum_of_values = np.sqrt(problem.n_total) * abs(products.along[which, a, n_outputs])
+            if problem.n_total - 2.0 * sum_of_values + squared < smallest:
+                return True
     return False
 
 
