@@ -27,6 +27,7 @@ from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.scaling import Box, LinearTerm
 from saltus.engine.search.starts import set_terms
 from saltus.families import Radial, resolve_basis
+from saltus.families.inputs import FamilyRows
 from tests.reference import ReferenceChain
 
 N_INPUTS, N_OUTPUTS = 2, 2
@@ -45,7 +46,9 @@ def make_problem(n_rows: int, k: int, basis: str) -> tuple[np.ndarray, Design]:
     weight = np.ones(n_rows)
     box = Box.around(X, 0.1)
     U = box.to_unit(X)
-    mixture = resolve_basis(Radial(basis, metric="standardized")).fit(U, weight, box.width, box.varies, rescale=True)
+    mixture = resolve_basis(Radial(basis, metric="standardized")).fit(
+        FamilyRows(U, weight, box.width, box.varies, rescale=True)
+    )
     # A well around k: the chain is free to move, but not to leave.
     sizes = np.arange(k + 8)
     penalty = 1.5 * np.log(n_rows) * sizes + 50.0 * np.maximum(np.abs(sizes - k) - 2, 0) ** 2 * np.log(n_rows)

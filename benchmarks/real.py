@@ -1,14 +1,12 @@
 """Real tables beside CatBoost with its defaults: ``python -m benchmarks.real --data DIR --splits 10 11``.
 
-DIR holds files NAME.csv.gz of numbers without a header, the output last. A split leaves out the first tenth of
-``np.random.default_rng(split).permutation(n)``. Errors are root mean squares over the spread of y in training. Columns:
-AnnealedRegressor; its best network with 10 and 30 terms alone; its CPU seconds; terms of a network, in the mean;
-BayesianRegressor, where there are no more rows than asked for, its CPU seconds, and the share of new y in its 95 %
-intervals; CatBoost, where it is installed. One thread each.
+DIR and splits are those of the suite `tables` of `benchmarks.compare`. Errors are root mean squares over the spread
+of y in training. Columns: AnnealedRegressor; its best network with 10 and 30 terms alone; its CPU seconds; terms of a
+network, in the mean; BayesianRegressor, where there are no more rows than asked for, its CPU seconds, and the share
+of new y in its 95 % intervals; CatBoost, where it is installed. One thread each.
 """
 
 import argparse
-import gzip
 import warnings
 from pathlib import Path
 from time import process_time
@@ -16,6 +14,7 @@ from time import process_time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.compare.tasks import table
 from saltus import AnnealedRegressor, BayesianRegressor
 
 try:
@@ -24,16 +23,9 @@ except ImportError:
     CatBoostRegressor = None
 
 
-def read_split(path: Path, split: int):
-    with gzip.open(path, "rt") as file:
-        table = np.loadtxt(file, delimiter=",")
-    order = np.random.default_rng(split).permutation(len(table))
-    test, train = np.split(order, [len(table) // 10])
-    return table[train, :-1], table[train, -1], table[test, :-1], table[test, -1]
-
-
 def measure(path: Path, split: int, basis, most_rows: int) -> list[float]:
-    X, y, X_test, y_test = read_split(path, split)
+    rows = table(path, split)
+    X, y, X_test, y_test = rows.X, rows.Y[:, 0], rows.X_test, rows.Y_test[:, 0]
 
     def error(model) -> float:
         return float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)) / y.std())

@@ -10,6 +10,7 @@ from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.scaling import Box, LinearTerm
 from saltus.estimators.checks import check_data
 from saltus.families import resolve_basis
+from saltus.families.inputs import FamilyRows
 
 
 def make(X, Y, basis="gaussian", sample_weight=None, *, width=1.0, metric="learned", widths="auto", **options):
@@ -34,7 +35,7 @@ def make_with(X, Y, basis, criterion, *, weight=None, margin=0.1, ridge=False):
         weight,
         box=box,
         linear=LinearTerm.of(U, weight),
-        mixture=resolve_basis(basis).fit(U, weight, box.width[box.varies], box.varies, rescale=not ridge),
+        mixture=resolve_basis(basis).fit(FamilyRows(U, weight, box.width[box.varies], box.varies, rescale=not ridge)),
         criterion=criterion if isinstance(criterion, Criterion) else free_of_counts(criterion),
         ridge=ridge,
     )

@@ -56,7 +56,7 @@ def components(X, Y, model, new):
             D, d = features(X, draw), features(new, draw)
             mean, scale = [], []
             for i in range(Y.shape[1]):
-                W = D.T @ D + np.diag(shares(D, 3)) / draw.delta_squared[i]
+                W = D.T @ D + np.diag(shares(D, 3)) / draw.prior_width[i]
                 alpha = np.linalg.solve(W, D.T @ scaled[:, i])
                 S = scaled[:, i] @ (scaled[:, i] - D @ alpha)
                 leverage = np.einsum("nm,mn->n", d, np.linalg.solve(W, d.T))
@@ -263,7 +263,7 @@ def test_predictions_under_a_g_prior_are_those_of_its_draws():
         linear = np.linalg.qr(D[:, :3])[0]
         whole = np.linalg.qr(D)[0]
         at_linear, at_whole = linear @ (linear.T @ Y), whole @ (whole.T @ Y)
-        expected.append(at_linear + draw.delta_squared / (1 + draw.delta_squared) * (at_whole - at_linear))
+        expected.append(at_linear + draw.prior_width / (1 + draw.prior_width) * (at_whole - at_linear))
     np.testing.assert_allclose(model.predict(X), np.mean(expected, axis=0), atol=1e-8)
     assert predictive.degrees == 90 - 3
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from saltus import Radial
-from saltus.engine.drivers.steppers import GStepper
+from saltus.engine.drivers.steppers import GStepper, Walk
 from saltus.engine.kernels.chain import run_block
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.problem.span import GRID, LOG_PRIOR_OF_GRID, GPrior, log_prior_of_size, span_criterion
@@ -35,9 +35,10 @@ def sampled_shares(design, fixed):
         problem = stepper.design.problem
         state = start_state(problem, design.linear.Q, design.Y, design.mixture.starting_shared)
         work, record = make_workspace(problem, state), start_record(state, 1)
+        walk = Walk(rng, Tuning(0.15, 0.2, False), state, work, record)
         sizes, scales = [], []
         for done in range(0, N_STEPS, BETWEEN_LOOKS):
-            stepper.run(rng, Tuning(0.15, 0.2, False), state, work, record, done, done + BETWEEN_LOOKS, False)
+            stepper.run(walk, done, done + BETWEEN_LOOKS, afresh=False)
             sizes.append(int(state.terms.k[0]))
             scales.append(float(np.log(stepper.g[0])))
         shares.append(np.bincount(sizes[20:], minlength=design.k_max + 1) / len(sizes[20:]))

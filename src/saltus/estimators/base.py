@@ -31,6 +31,7 @@ from saltus.estimators.description import DescribedModel
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, ToCriterion
 from saltus.families import FAMILIES, Family, FittedMixture, Mixture, resolve_basis
+from saltus.families.inputs import FamilyRows
 from saltus.families.options import NAMES
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
@@ -238,10 +239,8 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
         k_max = self._resolve_k_max(n_independent, m_fixed, mixture) if box.varies.any() else 0
         counts = Counts(float(weight.sum()), Y.shape[1], m_fixed)
-        first, *others = (
-            variant.fit(U, weight, box.width[box.varies], box.varies, rescale=self._may_rescale)
-            for variant in mixture.variants(several=self._several_variants)
-        )
+        rows = FamilyRows(U, weight, box.width[box.varies], box.varies, self._may_rescale)
+        first, *others = (variant.fit(rows) for variant in mixture.variants(several=self._several_variants))
         ridge = self._has_ridge(mixture.chooses_inputs)
         criterion = self._criterion(counts, k_max, first, term_cost)
         design = make_design(X, Y, weight, box=box, linear=linear, mixture=first, criterion=criterion, ridge=ridge)

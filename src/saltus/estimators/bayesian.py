@@ -20,7 +20,7 @@ from saltus.engine.drivers.sample import network_of_draw, sample_posterior
 from saltus.engine.problem.criteria import Counts, free_criterion
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Criterion
-from saltus.engine.problem.span import span_criterion
+from saltus.engine.problem.span import degrees_of_freedom, span_criterion
 from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.checks import check_inputs
@@ -344,9 +344,8 @@ class BayesianRegressor(SampledModel):
 
         chains = posterior.chains
         draws = tuple(draw for chain in chains for draw in chain.draws)
-        degrees = design.problem.n_total + float(self.noise_shape)
-        if not self._has_ridge(design.mixture.chooses_inputs):
-            degrees = max(degrees - design.problem.m_fixed, 1.0)  # its coefficients are flat
+        has_ridge, v0 = self._has_ridge(design.mixture.chooses_inputs), float(self.noise_shape)
+        degrees = design.problem.n_total + v0 if has_ridge else degrees_of_freedom(design.problem, v0)
         self._predictive = Predictive(Features.of(design), design.outputs, draws, degrees)
         sizes, counts = np.unique(np.concatenate([chain.draws.n_terms for chain in chains]), return_counts=True)
         self.posterior_k_ = {int(k): float(n) / len(draws) for k, n in zip(sizes, counts, strict=True)}

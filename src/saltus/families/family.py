@@ -8,7 +8,7 @@ import numpy as np
 from saltus._typing import Bools, Floats, Ints
 from saltus.families.box import UnitBox
 from saltus.families.free import FreeTerms
-from saltus.families.inputs import InputScale
+from saltus.families.inputs import FamilyRows
 from saltus.families.profiles import Graph
 from saltus.families.terms import TermSet
 from saltus.families.words import Numbers
@@ -24,20 +24,8 @@ class Family(Protocol):
     def variants(self, *, several: bool) -> "tuple[Family, ...]":
         """List what chains may be made of, where the options leave that open: `several` variants, or the best guess."""
 
-    def fit(
-        self,
-        U: Floats,
-        weight: Floats,
-        box_width: Floats,
-        varies: Bools,
-        *,
-        rescale: bool,
-        scale: InputScale | None = None,
-    ) -> "FittedFamily":
-        """Fit to rows U (N, v) of the unit cube, whose sides are `box_width` (v,) in the user's units.
-
-        `scale` is what all families that choose inputs share, where it has been found.
-        """
+    def fit(self, rows: FamilyRows) -> "FittedFamily":
+        """Fit to rows."""
 
 
 class FamilySearch(Protocol):

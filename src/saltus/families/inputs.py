@@ -6,12 +6,13 @@ all. Everything continuous is uniform: a position along the knots of its input, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from saltus._jit import by_reference, glue
-from saltus._typing import Floats, Ints
+from saltus._typing import Bools, Floats, Ints
 from saltus.families.box import UnitBox
 from saltus.families.line_profiles import SIDED
 from saltus.families.terms import pick
@@ -165,6 +166,22 @@ class InputScale:
         """Find u in [0, 1] of a position along an input."""
         n = int(self.n_knots[at])
         return float(np.interp(position, self.knots[at, :n], np.linspace(0.0, 1.0, n)))
+
+
+@dataclass(frozen=True)
+class FamilyRows:
+    """The rows that families are fitted to, and what they share of them."""
+
+    U: Floats  # (N, v), in the unit cube
+    weight: Floats  # (N,)
+    box_width: Floats  # (v,), the sides of the cube in the user's units
+    varies: Bools  # (d,), which inputs these are
+    rescale: bool  # whether terms without a scale of their own (r, r^3) may have one that suits the arithmetic
+
+    @cached_property
+    def scale(self) -> InputScale:
+        """How inputs are scaled for terms that choose some."""
+        return InputScale.of(self.U, self.weight)
 
 
 def _thinned(values: Floats) -> Floats:

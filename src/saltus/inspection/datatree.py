@@ -43,7 +43,7 @@ def make_datatree(
         values = np.array([getattr(draws, name) for draws in chains]) * scale
         return xarray.DataArray(values, dims=("chain", "draw", "output"))
 
-    above: dict[str, Any] = {"delta_squared" if has_ridge else "g": of_output("delta_squared", np.ones(1))}
+    above: dict[str, Any] = {"delta_squared" if has_ridge else "g": of_output("prior_width", np.ones(1))}
     if has_ridge:
         above["rate"] = (("chain", "draw"), np.array([draws.rate for draws in chains]))
     posterior = xarray.Dataset(

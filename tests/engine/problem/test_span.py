@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from saltus import Product, Ridge
-from saltus.engine.drivers.steppers import STEPS_BETWEEN_G, GStepper
+from saltus.engine.drivers.steppers import STEPS_BETWEEN_G, GStepper, Walk
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.kernels.target import log_density
 from saltus.engine.problem.span import GRID, GPrior, log_prior_of_size, span_criterion
@@ -50,6 +50,11 @@ def some_terms(design, seed, k):
     state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     set_independent_terms(design, state, design.mixture.draw(np.random.default_rng(seed), k))
     return state, terms_as_value(state.terms)
+
+
+def walk_of(stepper, state):
+    work, record = make_workspace(stepper.design.problem, state), start_record(state, 1)
+    return Walk(np.random.default_rng(0), Tuning(0.1, 0.1, False), state, work, record)
 
 
 @pytest.mark.parametrize(("v0", "g0"), [(0.0, 0.0), (3.0, 20.0)])
@@ -106,7 +111,7 @@ def test_a_draw_has_the_posterior_of_the_coefficients():
     stepper = GStepper(design, GPrior.of(design, 2.0, 0.3, None))
     stepper.restore(G, np.ones(2), np.zeros(1))
     state, terms = some_terms(design, 5, 5)
-    draw = stepper.draw(np.random.default_rng(0), state, 0.0)
+    draw = stepper.draw(walk_of(stepper, state), 0.0)
     fixed, new = columns_of(design, terms)
     D = np.hstack([fixed, design.columns(terms)])
     m_fixed = fixed.shape[1]
@@ -139,9 +144,7 @@ def test_the_state_knows_its_density_under_the_g_that_was_drawn():
     design = make_span_design()
     stepper = GStepper(design, GPrior.of(design, 0.0, 0.0, None))
     state, _ = some_terms(stepper.design, 5, 4)
-    work, record = make_workspace(stepper.design.problem, state), start_record(state, 1)
-    stop = STEPS_BETWEEN_G
-    joint = stepper.run(np.random.default_rng(0), Tuning(0.1, 0.1, False), state, work, record, 0, stop, False)
+    joint = stepper.run(walk_of(stepper, state), 0, STEPS_BETWEEN_G, afresh=False)
     problem = stepper.design.problem
     assert (stepper.g != stepper.prior.start).any()
     expected = log_density(problem, state.factor.rss, terms_as_value(state.terms))

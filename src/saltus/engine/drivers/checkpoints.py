@@ -118,7 +118,7 @@ class SavedSampler:
     done: int  # iterations
     generator: GeneratorState
     terms: TermSet
-    delta_squared: Annotated[Floats, "c"]
+    prior_width: Annotated[Floats, "c"]
     sigma_squared: Annotated[Floats, "c"]
     rate: Annotated[Floats, "i"]
     counts: Annotated[Ints, "gh"]  # of proposals

@@ -20,7 +20,7 @@ from saltus.engine.drivers.outputs import (
     unbegun,
     unconverged_chains,
 )
-from saltus.engine.drivers.steppers import GStepper, RidgeStepper, Stepper
+from saltus.engine.drivers.steppers import GStepper, RidgeStepper, Stepper, Walk
 from saltus.engine.drivers.stop import StopSignal
 from saltus.engine.kernels.state import ACCEPTED, CHOSEN, State, make_workspace, start_record, start_state
 from saltus.engine.problem.design import Design
@@ -119,57 +119,57 @@ class Sampler:
         stop_signal: StopSignal,
         saved: SavedSampler | None,
     ) -> None:
-        self.rng, self.settings = rng, settings
+        self.settings = settings
         self.stepper = make_stepper(design, settings)
         design = self.stepper.design
-        self.state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
-        self.work = make_workspace(design.problem, self.state)
+        state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
+        work, record = make_workspace(design.problem, state), start_record(state, 1)
+        self.walk = Walk(rng, settings.tuning, state, work, record)
         self.done = 0
         self.draws_from = np.inf  # when to draw, by the clock, even if warm-up is not over
         self.log_posterior: float | None = None  # of the state that the last block ended in
         self.draws: list[Draw] = []
         if saved is None:
             if design.mixture.wants_descent:
-                self.stepper.prepare(rng, settings.tuning, self.state, self.work)
-            _place_start(rng, design, settings, self.state, stop_signal)
+                self.stepper.prepare(self.walk)
+            _place_start(rng, design, settings, state, stop_signal)
         else:
-            set_terms(design, self.state, saved.terms)
-        self.stepper.begin(self.state)
-        self.record = start_record(self.state, 1)
+            set_terms(design, state, saved.terms)
+        self.stepper.begin(state)
         if saved is not None:
             self._go_on(saved)
 
     def _go_on(self, saved: SavedSampler) -> None:
-        saved.generator.put_into(self.rng)
+        saved.generator.put_into(self.walk.rng)
         self.done = saved.done
         # Draws of a warm-up that was cut are dropped: it goes on.
         n_draws = max(saved.done - self.settings.n_warmup, 0) // self.settings.steps_between_draws
         self.draws = [] if saved.draws is None or n_draws == 0 else list(saved.draws)[-n_draws:]
-        self.stepper.restore(saved.delta_squared, saved.sigma_squared, saved.rate)
-        set_terms(self.stepper.design, self.state, saved.terms)
-        self.record.counts[:] = saved.counts
+        self.stepper.restore(saved.prior_width, saved.sigma_squared, saved.rate)
+        set_terms(self.stepper.design, self.walk.state, saved.terms)
+        self.walk.record.counts[:] = saved.counts
 
     @property
     def saved(self) -> SavedSampler:
         """Copy the chain; only where the factor has just been built anew, or at the end."""
-        delta_squared, sigma_squared, rate = self.stepper.above
+        prior_width, sigma_squared, rate = self.stepper.above
         return SavedSampler(
             done=self.done,
-            generator=GeneratorState.of(self.rng),
-            terms=terms_as_value(self.state.terms),
-            delta_squared=delta_squared,
+            generator=GeneratorState.of(self.walk.rng),
+            terms=terms_as_value(self.walk.state.terms),
+            prior_width=prior_width,
             sigma_squared=sigma_squared,
             rate=rate,
-            counts=self.record.counts.copy(),
+            counts=self.walk.record.counts.copy(),
             draws=Draws.of(self.draws) if self.draws else None,
         )
 
     def progress(self, number: int) -> Progress:
         """Say how it is going."""
-        counts = self.record.counts.sum(axis=0)
+        counts = self.walk.record.counts.sum(axis=0)
         acceptance = float(counts[ACCEPTED] / max(counts[CHOSEN], 1))
         log_posterior = np.nan if self.log_posterior is None else self.log_posterior
-        return Progress(number, self.done, int(self.state.terms.k[0]), log_posterior, 1.0, acceptance)
+        return Progress(number, self.done, int(self.walk.state.terms.k[0]), log_posterior, 1.0, acceptance)
 
     @property
     def output(self) -> SamplerOutput:
@@ -177,11 +177,11 @@ class Sampler:
         unconverged = None
         if not self.draws and self.log_posterior is not None:
             unconverged = self._draw(self.log_posterior)
-        return SamplerOutput(self.draws, unconverged, self.done, self.record.counts)
+        return SamplerOutput(self.draws, unconverged, self.done, self.walk.record.counts)
 
     def run(self) -> Iterator[bool]:
         """Run the chain, and keep draws; yield after every block whether the factor is new."""
-        settings, state = self.settings, self.state
+        settings, state = self.settings, self.walk.state
         between = settings.steps_between_draws
         n_total = settings.n_total
         every = self.stepper.every(settings.tuning)
@@ -207,14 +207,12 @@ class Sampler:
                 return
 
     def _run_block(self, stop: int, *, afresh: bool) -> float:
-        log_posterior = self.stepper.run(
-            self.rng, self.settings.tuning, self.state, self.work, self.record, self.done, stop, afresh
-        )
+        log_posterior = self.stepper.run(self.walk, self.done, stop, afresh=afresh)
         self.done, self.log_posterior = stop, log_posterior
         return log_posterior
 
     def _draw(self, log_posterior: float) -> Draw:
-        return self.stepper.draw(self.rng, self.state, log_posterior)
+        return self.stepper.draw(self.walk, log_posterior)
 
 
 def make_stepper(design: Design, settings: SamplerSettings) -> Stepper:

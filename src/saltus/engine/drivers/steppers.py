@@ -3,8 +3,8 @@
 Given what is above them in the hierarchy, terms are moved by a kernel; given the terms, what is above them is drawn.
 """
 
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -13,7 +13,7 @@ from saltus._compile import prepare
 from saltus._typing import Floats
 from saltus.engine.drivers.annealing import block_of
 from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
-from saltus.engine.kernels.state import NEVER, Record, State, Tuning, Workspace, start_record
+from saltus.engine.kernels.state import NEVER, Record, State, Tuning, Workspace
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.span import GPrior
 from saltus.engine.results.draws import Draw
@@ -26,6 +26,17 @@ STEPS_BETWEEN_GIBBS = 50
 STEPS_BETWEEN_G = 200
 
 
+@dataclass(frozen=True)
+class Walk:
+    """What any chain of the posterior moves with: where it is, how it moves, what it has seen."""
+
+    rng: np.random.Generator
+    tuning: Tuning
+    state: State
+    work: Workspace
+    record: Record
+
+
 class Stepper(Protocol):
     """Makes steps, and draws what is above the terms. Mutable: it is somewhere, as the chain's state is."""
 
@@ -34,36 +45,26 @@ class Stepper(Protocol):
     def every(self, tuning: Tuning) -> tuple[int, ...]:
         """Say at multiples of which numbers of iterations no proposal is left over."""
 
-    def prepare(self, rng: np.random.Generator, tuning: Tuning, state: State, work: Workspace) -> None:
+    def prepare(self, walk: Walk) -> None:
         """Begin to compile what makes the steps."""
 
     def begin(self, state: State) -> None:
         """Begin at the state that a chain starts from."""
 
-    def run(
-        self,
-        rng: np.random.Generator,
-        tuning: Tuning,
-        state: State,
-        work: Workspace,
-        record: Record,
-        done: int,
-        stop: int,
-        afresh: bool,
-    ) -> float:
+    def run(self, walk: Walk, done: int, stop: int, *, afresh: bool) -> float:
         """Carry the state from iteration `done` to `stop`; return the log density of where that is.
 
         `afresh` says whether the state's factor has been made anew.
         """
 
-    def draw(self, rng: np.random.Generator, state: State, log_posterior: float) -> Draw:
+    def draw(self, walk: Walk, log_posterior: float) -> Draw:
         """Copy what prediction needs of the present state."""
 
     @property
     def above(self) -> tuple[Floats, Floats, Floats]:
         """Copy what is above the terms: how wide the prior of coefficients is, noise variances, and the rate."""
 
-    def restore(self, width: Floats, sigma_squared: Floats, rate: Floats) -> None:
+    def restore(self, prior_width: Floats, sigma_squared: Floats, rate: Floats) -> None:
         """Put back what is above the terms."""
 
 
@@ -87,54 +88,30 @@ class RidgeStepper:
             relative=self.relative,
         )
 
-    def prepare(self, rng: np.random.Generator, tuning: Tuning, state: State, work: Workspace) -> None:
+    def prepare(self, walk: Walk) -> None:
         """Begin to compile the kernel."""
-        self.begin(state)
-        problem, hierarchy, record = self.design.problem, self.hierarchy, start_record(state, 1)
-        prepare(run_sample_block, rng, problem, self.prior, tuning, state, work, hierarchy, record, 1, 0, 1, True)
+        self.begin(walk.state)
+        prepare(run_sample_block, *self._arguments(walk), 1, 0, 1, True)
 
-    def run(
-        self,
-        rng: np.random.Generator,
-        tuning: Tuning,
-        state: State,
-        work: Workspace,
-        record: Record,
-        done: int,
-        stop: int,
-        afresh: bool,
-    ) -> float:
+    def run(self, walk: Walk, done: int, stop: int, *, afresh: bool) -> float:
         """Carry the state on; Gibbs steps are within the kernel."""
-        problem, hierarchy = self.design.problem, self.hierarchy
-        n_steps = stop - done
-        return float(
-            run_sample_block(
-                rng,
-                problem,
-                self.prior,
-                tuning,
-                state,
-                work,
-                hierarchy,
-                record,
-                n_steps,
-                done,
-                STEPS_BETWEEN_GIBBS,
-                afresh,
-            )
-        )
+        return float(run_sample_block(*self._arguments(walk), stop - done, done, STEPS_BETWEEN_GIBBS, afresh))
 
-    def draw(self, rng: np.random.Generator, state: State, log_posterior: float) -> Draw:
+    def _arguments(self, walk: Walk) -> tuple[Any, ...]:
+        problem, prior, hierarchy = self.design.problem, self.prior, self.hierarchy
+        return walk.rng, problem, prior, walk.tuning, walk.state, walk.work, hierarchy, walk.record
+
+    def draw(self, walk: Walk, log_posterior: float) -> Draw:
         """Copy the ridge's solution."""
-        ridge, problem = self.hierarchy.ridge, self.design.problem
-        m = problem.m_fixed + int(state.terms.k[0])
+        ridge, problem, terms = self.hierarchy.ridge, self.design.problem, terms_as_value(walk.state.terms)
+        m = problem.m_fixed + len(terms)
         K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
         return Draw(
-            terms=terms_as_value(state.terms),
+            terms=terms,
             mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
             K=K,
             S=self.prior.g0 + np.maximum(ridge.S, problem.rss_floor),
-            delta_squared=ridge.delta_squared.copy(),
+            prior_width=ridge.delta_squared.copy(),
             sigma_squared=self.hierarchy.sigma_squared.copy(),
             rate=float(self.hierarchy.rate[0]),
             log_posterior=log_posterior,
@@ -146,9 +123,9 @@ class RidgeStepper:
         hierarchy = self.hierarchy
         return hierarchy.ridge.delta_squared.copy(), hierarchy.sigma_squared.copy(), hierarchy.rate.copy()
 
-    def restore(self, width: Floats, sigma_squared: Floats, rate: Floats) -> None:
+    def restore(self, prior_width: Floats, sigma_squared: Floats, rate: Floats) -> None:
         """Put them back."""
-        self.hierarchy.ridge.delta_squared[:] = width
+        self.hierarchy.ridge.delta_squared[:] = prior_width
         self.hierarchy.sigma_squared[:] = sigma_squared
         self.hierarchy.rate[:] = rate
 
@@ -171,31 +148,23 @@ class GStepper:
     def begin(self, state: State) -> None:
         """Begin at the state with the g it was found with."""
 
-    def prepare(self, rng: np.random.Generator, tuning: Tuning, state: State, work: Workspace) -> None:
+    def prepare(self, walk: Walk) -> None:
         """Begin to compile the kernel."""
-        block, problem, record = block_of(self.design), self.design.problem, start_record(state, 1)
-        prepare(block, rng, problem, tuning, state, work, record, np.ones(1), 1, 0, 1)
+        prepare(block_of(self.design), *self._arguments(walk), np.ones(1), 1, 0, 1)
 
-    def run(
-        self,
-        rng: np.random.Generator,
-        tuning: Tuning,
-        state: State,
-        work: Workspace,
-        record: Record,
-        done: int,
-        stop: int,
-        afresh: bool,
-    ) -> float:
+    def run(self, walk: Walk, done: int, stop: int, *, afresh: bool) -> float:
         """Carry the state on, and draw g now and then."""
         block = block_of(self.design)
         while done < stop:
             until = min(STEPS_BETWEEN_G * (done // STEPS_BETWEEN_G + 1), stop)
             n = until - done
-            done += block(rng, self.design.problem, tuning, state, work, record, np.ones(n), n, done, NEVER)
+            done += block(*self._arguments(walk), np.ones(n), n, done, NEVER)
             if done % STEPS_BETWEEN_G == 0:
-                self._draw_g(rng, state)
-        return float(state.log_posterior[0]) + self.prior.log_density_above(self.design.problem, self.g)
+                self._draw_g(walk.rng, walk.state)
+        return float(walk.state.log_posterior[0]) + self.prior.log_density_above(self.design.problem, self.g)
+
+    def _arguments(self, walk: Walk) -> tuple[Any, ...]:
+        return walk.rng, self.design.problem, walk.tuning, walk.state, walk.work, walk.record
 
     def _draw_g(self, rng: np.random.Generator, state: State) -> None:
         k, rss = int(state.terms.k[0]), state.factor.rss
@@ -203,10 +172,10 @@ class GStepper:
         self._set(self.prior.draw(rng, self.design.problem, rss, k))
         state.log_posterior[0] += self.prior.log_fit(self.design.problem, rss, k) - before
 
-    def draw(self, rng: np.random.Generator, state: State, log_posterior: float) -> Draw:
+    def draw(self, walk: Walk, log_posterior: float) -> Draw:
         """Solve for the coefficients, and draw the variances of the noise."""
-        factor, problem = state.factor, self.design.problem
-        m_fixed, m = problem.m_fixed, problem.m_fixed + int(state.terms.k[0])
+        factor, problem, terms = walk.state.factor, self.design.problem, terms_as_value(walk.state.terms)
+        m_fixed, m = problem.m_fixed, problem.m_fixed + len(terms)
         R = np.triu(factor.R[:m, :m])
         R[:m_fixed, :m_fixed] = self.design.linear.R
         inverse = solve_triangular(R, np.eye(m))
@@ -214,12 +183,12 @@ class GStepper:
         shrink[:, m_fixed:] = (self.g / (1.0 + self.g))[:, None]
         S = self.prior.sums(problem, factor.rss, self.g)
         return Draw(
-            terms=terms_as_value(state.terms),
+            terms=terms,
             mean=inverse @ (shrink * factor.Z[:, :m]).T,
             K=inverse * np.sqrt(shrink)[:, None, :],
             S=S,
-            delta_squared=self.g.copy(),
-            sigma_squared=0.5 * S / rng.standard_gamma(0.5 * problem.degrees, S.size),
+            prior_width=self.g.copy(),
+            sigma_squared=0.5 * S / walk.rng.standard_gamma(0.5 * problem.degrees, S.size),
             rate=0.0,
             log_posterior=log_posterior,
         )
@@ -229,6 +198,6 @@ class GStepper:
         """Copy g; variances are drawn with the draws, and there is no rate."""
         return self.g.copy(), np.ones_like(self.g), np.zeros(1)
 
-    def restore(self, width: Floats, sigma_squared: Floats, rate: Floats) -> None:
+    def restore(self, prior_width: Floats, sigma_squared: Floats, rate: Floats) -> None:
         """Put g back."""
-        self._set(width.copy())
+        self._set(prior_width.copy())

@@ -47,12 +47,16 @@ def span_criterion(k_max: int, n_outputs: int, n_own: int, n_shared: int) -> Cri
     return Criterion(np.zeros(k_max * (n_outputs + n_own) + n_shared + 1), -log_prior_of_size(k_max), 0)
 
 
+def degrees_of_freedom(problem: Problem, v0: float) -> float:
+    """Count the rows less the columns of the linear term, whose coefficients are flat, plus v0; 1 at least."""
+    return max(problem.n_total - problem.m_fixed + v0, 1.0)
+
+
 @dataclass(frozen=True)
 class GPrior:
     """The prior of the coefficients, the variances and g, for one design."""
 
     n_total: float  # N
-    m_fixed: int
     tss: Floats  # (c,), of the linear term alone
     by_size: Floats  # (k_max + 1,), minus the log prior of k
     v0: float
@@ -65,7 +69,7 @@ class GPrior:
         problem, Q = design.problem, design.linear.Q
         residuals = design.Y - Q @ (Q.T @ design.Y)
         tss = np.maximum((residuals**2).sum(axis=0), problem.rss_floor)
-        return cls(problem.n_total, problem.m_fixed, tss, problem.criterion.by_size, v0, g0, fixed)
+        return cls(problem.n_total, tss, problem.criterion.by_size, v0, g0, fixed)
 
     @property
     def start(self) -> Floats:
@@ -77,7 +81,7 @@ class GPrior:
         k = np.arange(self.by_size.size)
         by_size = self.by_size + 0.5 * k * np.log1p(g).sum()
         return problem._replace(
-            degrees=max(self.n_total - self.m_fixed + self.v0, 1.0),
+            degrees=degrees_of_freedom(problem, self.v0),
             prior_rss=self.tss / g + self.g0 * (1.0 + g) / g,
             criterion=problem.criterion._replace(by_size=by_size),
         )

@@ -15,15 +15,15 @@ from saltus.families.terms import TermSet
 class Draw:
     """One draw: the terms, and the posterior of everything above them given those, in scaled units.
 
-    Given the terms and delta^2, alpha_i has a Student's t distribution with `degrees` of freedom, mean `mean` and
-    scale S_i / degrees times K_i K_i'.
+    Given the terms and how wide the prior of their coefficients is, alpha_i has a Student's t distribution with
+    `degrees` of freedom, mean `mean` and scale S_i / degrees times K_i K_i'.
     """
 
     terms: TermSet
     mean: Floats  # (m, c)
     K: Floats  # (c, m, m), upper triangular
     S: Floats  # (c,), g0 + y_i'P_i y_i, with P_i what the prior of the coefficients leaves of y
-    delta_squared: Floats  # (c,), under a g-prior g
+    prior_width: Floats  # (c,), of the coefficients: delta^2 under a ridge, else g
     sigma_squared: Floats  # (c,)
     rate: float  # under a g-prior 0
     log_posterior: float
@@ -41,7 +41,7 @@ class Draws(Sequence[Draw]):
     mean: Annotated[Floats, "mc"]  # of all m columns of all draws
     K: Annotated[Floats, "w"]  # c m^2 for each draw
     S: Annotated[Floats, "nc"]
-    delta_squared: Annotated[Floats, "nc"]
+    prior_width: Annotated[Floats, "nc"]
     sigma_squared: Annotated[Floats, "nc"]
     rate: Annotated[Floats, "n"]
     log_posterior: Annotated[Floats, "n"]
@@ -58,7 +58,7 @@ class Draws(Sequence[Draw]):
             mean=np.concatenate([draw.mean for draw in draws]),
             K=np.concatenate([draw.K.ravel() for draw in draws]),
             S=np.array([draw.S for draw in draws]),
-            delta_squared=np.array([draw.delta_squared for draw in draws]),
+            prior_width=np.array([draw.prior_width for draw in draws]),
             sigma_squared=np.array([draw.sigma_squared for draw in draws]),
             rate=np.array([draw.rate for draw in draws]),
             log_posterior=np.array([draw.log_posterior for draw in draws]),
@@ -79,7 +79,7 @@ class Draws(Sequence[Draw]):
             mean=self.mean[m_before : m_before + m],
             K=self.K[K_before : K_before + c * m * m].reshape(c, m, m),
             S=self.S[n],
-            delta_squared=self.delta_squared[n],
+            prior_width=self.prior_width[n],
             sigma_squared=self.sigma_squared[n],
             rate=float(self.rate[n]),
             log_posterior=float(self.log_posterior[n]),

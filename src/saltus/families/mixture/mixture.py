@@ -5,7 +5,7 @@ own terms.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import cast
@@ -13,10 +13,10 @@ from typing import cast
 import numpy as np
 
 from saltus._tiles import to_tiles
-from saltus._typing import Bools, Floats, Ints
+from saltus._typing import Floats, Ints
 from saltus.families.choosing import FittedChoosing
 from saltus.families.family import Family, FittedFamily
-from saltus.families.inputs import InputData, InputScale
+from saltus.families.inputs import FamilyRows, InputData
 from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
 from saltus.families.product.family import Product
@@ -48,14 +48,12 @@ class Mixture:
         each = (family.variants(several=several) for family in self.families)
         return tuple(Mixture(chosen) for chosen in product(*each))
 
-    def fit(self, U: Floats, weight: Floats, box_width: Floats, varies: Bools, *, rescale: bool) -> "FittedMixture":
-        """Fit all families to rows U (N, v) of the unit cube, whose sides are `box_width` (v,) in the user's units."""
-        # A scale that terms of one family do not see would weigh these against others.
-        rescale = rescale and not self.chooses_inputs
-        scale = InputScale.of(U, weight) if self.chooses_inputs else None
-        return FittedMixture(
-            tuple(family.fit(U, weight, box_width, varies, rescale=rescale, scale=scale) for family in self.families)
-        )
+    def fit(self, rows: FamilyRows) -> "FittedMixture":
+        """Fit all families to rows."""
+        if self.chooses_inputs:
+            # A scale that terms of one family do not see would weigh these against others.
+            rows = replace(rows, rescale=False)
+        return FittedMixture(tuple(family.fit(rows) for family in self.families))
 
 
 @dataclass(frozen=True)

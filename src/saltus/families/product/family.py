@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from saltus._typing import Bools, Floats, Ints
+from saltus._typing import Floats, Ints
 from saltus.families.choosing import FEWEST_ROWS, Choosing, FittedChoosing
-from saltus.families.inputs import InputScale
+from saltus.families.inputs import FamilyRows
 from saltus.families.line_profiles import (
     BUMP,
     HAT,
@@ -54,18 +54,9 @@ class Product(Choosing):
     noun: ClassVar[str] = "product"
     known_profiles: ClassVar[tuple[str, ...]] = PRODUCT_PROFILES
 
-    def fit(
-        self,
-        U: Floats,
-        weight: Floats,
-        box_width: Floats,
-        varies: Bools,
-        *,
-        rescale: bool,
-        scale: InputScale | None = None,
-    ) -> "FittedProduct":
-        """Look at rows U (N, v) in the unit cube, unless somebody has."""
-        return FittedProduct(self, InputScale.of(U, weight) if scale is None else scale)
+    def fit(self, rows: FamilyRows) -> "FittedProduct":
+        """Fit to rows."""
+        return FittedProduct(self, rows.scale)
 
 
 @dataclass(frozen=True)

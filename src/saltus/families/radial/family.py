@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from saltus._tiles import to_tiles
-from saltus._typing import Bools, Floats, is_number
-from saltus.families.inputs import InputScale
+from saltus._typing import Floats, is_number
+from saltus.families.inputs import FamilyRows
 from saltus.families.options import METRICS, RADIAL_NAMES, WIDTHS
 from saltus.families.profiles import RADIAL_PROFILES, Profile
 from saltus.families.radial.distances import check_metric_matrix, metric_factor, squared_distances
@@ -125,21 +125,9 @@ class Radial:
             return (shared,)
         return (shared, own) if several else (own,)
 
-    def fit(
-        self,
-        U: Floats,
-        weight: Floats,
-        box_width: Floats,
-        varies: Bools,
-        *,
-        rescale: bool,
-        scale: InputScale | None = None,
-    ) -> "FittedRadial":
-        """Find the metric of rows U (N, v) in the unit cube, whose sides are `box_width` (v,) in the user's units.
-
-        `varies` (d,) says which inputs these are. With `rescale`, terms without a scale (r, r^3) are given one that
-        suits the arithmetic. The `scale` is for families that choose inputs.
-        """
+    def fit(self, rows: FamilyRows) -> "FittedRadial":
+        """Find the metric of rows."""
+        varies = rows.varies
         metric: str | Floats
         if isinstance(self.metric, str):
             metric = self.metric
@@ -149,10 +137,10 @@ class Radial:
                 raise ValueError(
                     "The given metric is zero on every feature that varies, so every distance would be 0. Give another."
                 )
-        to_metric = metric_factor(metric, U, weight, box_width) / self.width
+        to_metric = metric_factor(metric, rows.U, rows.weight, rows.box_width) / self.width
         self._check_distances(to_metric)
         learns_metric, metric_scale = self.learns_metric and len(to_metric) > 0, 1.0
-        if rescale and self.profile.degree is not None and not learns_metric:
+        if rows.rescale and self.profile.degree is not None and not learns_metric:
             metric_scale = float(np.abs(to_metric).max(initial=0.0)) or 1.0
             to_metric = to_metric / metric_scale
         return FittedRadial(self, to_metric, metric_scale, self.widths == "own", learns_metric)

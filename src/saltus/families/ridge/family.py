@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from saltus._typing import Bools, Floats
+from saltus._typing import Floats
 from saltus.families.choosing import Choosing, FittedChoosing
-from saltus.families.inputs import InputScale
+from saltus.families.inputs import FamilyRows
 from saltus.families.line_profiles import LINE_PROFILES, N_PARAMETERS, NAMES
 from saltus.families.options import RIDGE_PROFILES
 from saltus.families.registry import RIDGE
@@ -64,18 +64,9 @@ class Ridge(Choosing):
     noun: ClassVar[str] = "ridge"
     known_profiles: ClassVar[tuple[str, ...]] = RIDGE_PROFILES
 
-    def fit(
-        self,
-        U: Floats,
-        weight: Floats,
-        box_width: Floats,
-        varies: Bools,
-        *,
-        rescale: bool,
-        scale: InputScale | None = None,
-    ) -> "FittedRidge":
-        """Look at rows U (N, v) in the unit cube, unless somebody has."""
-        return FittedRidge(self, InputScale.of(U, weight) if scale is None else scale)
+    def fit(self, rows: FamilyRows) -> "FittedRidge":
+        """Fit to rows."""
+        return FittedRidge(self, rows.scale)
 
 
 @dataclass(frozen=True)
