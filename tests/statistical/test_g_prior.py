@@ -9,7 +9,7 @@ import pytest
 from saltus import Radial
 from saltus.engine.drivers.steppers import GStepper, Walk
 from saltus.engine.kernels.chain import run_block
-from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
+from saltus.engine.kernels.state import NEVER, Tuning, make_workspace, start_record, start_state
 from saltus.engine.problem.span import GRID, LOG_PRIOR_OF_GRID, GPrior, log_prior_of_size, span_criterion
 from tests.engine.designs import make_with
 from tests.problems import make_problem
@@ -93,16 +93,20 @@ def test_posterior_of_k_and_g_agrees_with_quadrature(name, fixed):
         assert abs(t_values(log_g, mass.sum(axis=0) @ np.log(g))) < LIMIT
 
 
-def test_without_data_the_prior_of_k_comes_back():
-    """It is geometric, cut at k_max."""
+@pytest.mark.parametrize("counts_orders", [False, True])
+def test_without_data_the_prior_of_k_comes_back(counts_orders):
+    """It is geometric, cut at k_max; whether its k! are in the criterion, or counted by the chain."""
     design, k_max = flat_likelihood.make_flat_design("weights"), flat_likelihood.K_MAX
-    problem = design.problem._replace(criterion=span_criterion(k_max, 1, 3, 0))
+    criterion = span_criterion(k_max, 1, 3, 0)
+    if counts_orders:
+        criterion = criterion._replace(by_size=0.5 * np.arange(k_max + 1))
+    problem, tuning = design.problem._replace(criterion=criterion), Tuning(0.15, 0.1, False, NEVER, counts_orders)
     shares = []
     for child in np.random.SeedSequence(2).spawn(N_CHAINS):
         rng = np.random.default_rng(child)
         state = start_state(problem, design.linear.Q, design.Y, design.mixture.starting_shared)
         work, record = make_workspace(problem, state), start_record(state, N_STEPS)
-        run_block(rng, problem, Tuning(0.15, 0.1, False), state, work, record, np.ones(N_STEPS), N_STEPS, 0, 1)
+        run_block(rng, problem, tuning, state, work, record, np.ones(N_STEPS), N_STEPS, 0, 1)
         shares.append(np.bincount(record.trace_k[500:], minlength=k_max + 1) / (N_STEPS - 500))
     expected = np.exp(-0.5 * np.arange(k_max + 1))
     assert np.abs(t_values(np.array(shares), expected / expected.sum())).max() < LIMIT

@@ -18,8 +18,7 @@ def combine_networks(result: AnnealResult, design: Design, combine: str) -> tupl
     if combine == "best":
         return (best.network,), np.ones(1)
     if design.mixture.chooses_inputs:
-        # Criteria of networks that were grown differ by tens: by these, one would have all the weight.
-        return tuple(chain.best.network for chain in result.chains), np.full(len(result.chains), 1 / len(result.chains))
+        return average_grown(result)
     # A chain that came back to where it was counts once.
     found = {
         round(optimum.log_posterior, 6): optimum
@@ -30,3 +29,21 @@ def combine_networks(result: AnnealResult, design: Design, combine: str) -> tupl
     temperature = 2.0 * design.variants[best.variant].cost_of_a_term(best.network.terms)
     weights: Floats = np.exp((values - values.max()) / temperature)
     return tuple(optimum.network for optimum in found.values()), weights / weights.sum()
+
+
+def average_grown(result: AnnealResult) -> tuple[tuple[Network, ...], Floats]:
+    """Give the best network of each chain and those drawn at temperature 1 the same weight; equal ones count together.
+
+    Criteria of networks that were grown differ by tens: by these, one would have all the weight.
+    """
+    networks: list[Network] = []
+    counts: dict[bytes, int] = {}
+    for chain in result.chains:
+        for network in (chain.best.network, *(kept.network for kept in chain.snapshots if kept.predicts)):
+            terms = network.terms
+            name = b"".join(array.tobytes() for array in (terms.family, terms.choices, terms.parameters, terms.shared))
+            if name not in counts:
+                networks.append(network)
+            counts[name] = counts.get(name, 0) + 1
+    weights = np.array(list(counts.values()), dtype=np.float64)
+    return tuple(networks), weights / weights.sum()

@@ -45,3 +45,14 @@ def test_what_the_data_say_for_certain_stands():
     y = 40.0 * D[:, 1] + 1e-3 * rng.standard_normal(500)
     R, Z, rss = factored(D, y[:, None])
     assert shrink(R, Z, rss, 500.0, np.ones(1))[1, 0] == pytest.approx(40.0, rel=1e-4)
+
+
+def test_coefficients_that_must_be_huge_are():
+    """Two columns that differ by little, and the data ask for their difference."""
+    rng = np.random.default_rng(0)
+    x = rng.random(200)
+    D = np.column_stack([np.ones(200), x, x + 1e-4 * np.sin(9.0 * x)])
+    y = np.sin(9.0 * x) + 0.01 * rng.standard_normal(200)
+    R, Z, rss = factored(D, y[:, None])
+    held = shrink(R, Z, rss, 200.0, np.ones(2))[:, 0]
+    assert ((y - D @ held) ** 2).sum() < 1.02 * rss[0]

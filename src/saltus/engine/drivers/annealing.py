@@ -8,10 +8,10 @@ import numpy as np
 
 from saltus._compile import prepare
 from saltus.engine.drivers.blocks import ITERATIONS_BETWEEN_REBUILDS, next_length
-from saltus.engine.drivers.chain import RoundTask
+from saltus.engine.drivers.chain import SHARE_AT_ONE, RoundTask
 from saltus.engine.drivers.checkpoints import Halfway
 from saltus.engine.drivers.events import Progress
-from saltus.engine.drivers.schedules import Geometric, Schedule, temperatures
+from saltus.engine.drivers.schedules import Geometric, Schedule, StayThenCool, temperatures
 from saltus.engine.kernels.chain import run_block, run_block_with_shared_moves
 from saltus.engine.kernels.state import ACCEPTED, CHOSEN, Record, State, make_workspace, start_record
 from saltus.engine.problem.design import Design
@@ -40,7 +40,7 @@ def block_of(design: Design) -> Callable[..., int]:
 
 def prepare_block(task: RoundTask, state: State) -> None:
     """Begin to compile what runs the iterations, while the descents that come first are compiled and run."""
-    problem, tuning = task.design.problem, task.settings.tuning
+    problem, tuning = task.design.problem, task.tuning
     work, record = make_workspace(problem, state, n_edits=1), start_record(state, 1)
     prepare(block_of(task.design), task.chain.rng, problem, tuning, state, work, record, np.ones(1), 1, 0, 1)
 
@@ -98,6 +98,8 @@ class Annealing:
     @property
     def schedule(self) -> Schedule:
         """How the temperature falls."""
+        if self.task.samples:
+            return StayThenCool(1.0, min(self.coldest, 1.0), SHARE_AT_ONE)
         return self.task.settings.schedule or Geometric(self.hottest, self.coldest)
 
     @property
@@ -136,7 +138,7 @@ class Annealing:
         self.done += block_of(task.design)(
             task.chain.rng,
             task.design.problem,
-            task.settings.tuning,
+            task.tuning,
             self.state,
             self.work,
             self.record,
@@ -151,7 +153,8 @@ class Annealing:
         iteration = self.task.n_before + self.done
         is_new = not self.snapshots or self.snapshots[-1].iteration < iteration
         if self.done in self.task.snapshot_iterations and is_new:
-            self.snapshots.append(Snapshot(iteration, present_network(self.task.design, self.state)))
+            network = present_network(self.task.design, self.state)
+            self.snapshots.append(Snapshot(iteration, network, self.done in self.task.draw_iterations))
 
     def progress(self) -> Progress:
         """Say how it is going."""

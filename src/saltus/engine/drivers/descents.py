@@ -31,7 +31,8 @@ def find_start(task: RoundTask, state: State, landscape: Landscape | None, go_on
         return prune(landscape, landscape.candidate(terms), go_on)
 
     if design.mixture.chooses_inputs:
-        return refine(landscape, grow_best(rng, design, state, landscape.policy, go_on), go_on).terms
+        grown = grow_best(rng, design, state, landscape.policy, go_on)
+        return grown if task.samples else refine(landscape, grown, go_on).terms
     starts = [starting_terms(rng, design, many=True) for _ in range(count_starts(design))]
     return descend_from_starts(rng, design, landscape, starts, descend, go_on).terms
 
@@ -42,7 +43,8 @@ def polish(annealing: Annealing, landscape: Landscape, monitor: Monitor) -> list
     starts = []
     if record.best_log_posterior[0] > annealing.started_at + ROUNDING_ERROR or not settings.descend:
         starts.append(terms_as_value(record.best))
-    if settings.n_iter is None and not (starts and landscape.has_many_rows):
+    is_near_best = landscape.has_many_rows or annealing.task.samples
+    if settings.n_iter is None and not (starts and is_near_best):
         starts.append(terms_as_value(state.terms))
     go_on = monitor.telling(annealing.progress)
     optima = []

@@ -73,13 +73,13 @@ def start_of_hops(annealing: Annealing, landscape: Landscape, optima: Sequence[B
 def heats(task: RoundTask, deadline: Deadline) -> Iterator[float]:
     """Say how hot each hop is, in units of what a term costs.
 
-    Less and less in the course of the round, or of the time that was given.
+    Less and less in the course of the round, or of the time that was given. Networks that were grown do not hop.
     """
     hottest, coldest = HEAT
     if task.is_hops_alone:
         until = deadline.share_of_time + SHARE_A_TURN
         while (share := deadline.share_of_time) < until:
             yield hottest * (coldest / hottest) ** share
-    elif task.settings.n_iter is None:
+    elif task.settings.n_iter is None and not task.settings.grows:
         n_more = task.n_iter - task.settings.iterations_of_first_round(task.design)
         yield from np.geomspace(hottest, coldest, max(n_more // ITERATIONS_A_HOP, 0))

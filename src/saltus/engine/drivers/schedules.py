@@ -52,6 +52,23 @@ class Geometric:
 
 
 @dataclass(frozen=True)
+class StayThenCool:
+    """T stays for a share of the iterations, then falls by the same factor at every one."""
+
+    start: float = 1.0
+    end: float = 0.1
+    share: float = 0.8
+
+    def __post_init__(self) -> None:
+        _check(start=self.start, end=self.end)
+
+    def temperature(self, iteration: Ints, n_iter: int) -> Floats:
+        """Temperature at each of the iterations."""
+        cooled = np.maximum(iteration / max(n_iter - 1, 1) - self.share, 0.0) / (1.0 - self.share)
+        return self.start * (self.end / self.start) ** cooled
+
+
+@dataclass(frozen=True)
 class Logarithmic:
     """T = start ln 2 / ln(i + 2): the slow cooling under which annealing is known to converge."""
 

@@ -136,6 +136,8 @@ def take_step(
         return False
     n_own = count_after_edit(problem.families, state.terms, state.n_own[0], edits, which)
     log_ratio = log_density_kernel(problem, scratch.rss, k + n_in - n_out, n_own, shared) - log_posterior[0]
+    if tuning.counts_orders and n_in != n_out:
+        log_green += np.log(k + 1.0) if n_in > n_out else -np.log(k)
     if not accept(log_ratio, log_green, log_uniform[0], log_uniform[1], temperature, two_stage):
         return False
     counts[move, ACCEPTED] += 1

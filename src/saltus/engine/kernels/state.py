@@ -47,6 +47,7 @@ class Tuning(NamedTuple):
     walk_scale: float
     two_stage: bool
     steps_between_shared_moves: int = NEVER
+    counts_orders: bool = False  # whether pi is that of a list of terms, so that a set of k counts k! times
 
 
 @by_reference

@@ -17,7 +17,7 @@ from saltus.families.terms import TermSet
 ROWS_AT_A_TIME = 2048
 
 # How much wider than its families say the prior of coefficients may be, and what a narrower one may cost.
-WIDENINGS = (1.0, 3.0, 10.0)
+WIDENINGS = (1.0, 3.0, 10.0, 100.0, np.inf)
 NEXT_TO_NOTHING = 0.01
 SMALLEST_SHARE_LEFT = 1e-3
 
