@@ -41,7 +41,7 @@ def main() -> None:
     X, Y = data.X, data.Y
     train = X[:200], Y[:200]
     BayesianRegressor(**PAPER_PRIORS, n_iter=10).fit(*train)
-    AnnealedRegressor(n_iter=10).fit(*train)
+    AnnealedRegressor("gaussian", n_iter=10).fit(*train)
 
     print(f"{data.source}\n{'basis':>10} {'iterations':>10} {'seed':>4} {'mean k':>7} {'A':>8} {'B':>8} {'covered':>8} "
           f"{'annealed A':>11} {'annealed B':>11} {'seconds':>8}")  # fmt: skip

@@ -70,11 +70,11 @@ TASKS: dict[str, Callable[[int], Task]] = {
 # Of each table: label -> estimator. The first line is what the others are compared with.
 TABLES: dict[str, dict[str, Callable[[], AnnealedRegressor | BayesianRegressor]]] = {
     "criteria": {
-        "aicc": AnnealedRegressor,
-        "aic": lambda: AnnealedRegressor(criterion="aic"),
-        "hqc": lambda: AnnealedRegressor(criterion="hqc"),
-        "bic": lambda: AnnealedRegressor(criterion="bic"),
-        "ebic": lambda: AnnealedRegressor(criterion="ebic"),
+        "aicc": lambda: AnnealedRegressor("gaussian"),
+        "aic": lambda: AnnealedRegressor("gaussian", criterion="aic"),
+        "hqc": lambda: AnnealedRegressor("gaussian", criterion="hqc"),
+        "bic": lambda: AnnealedRegressor("gaussian", criterion="bic"),
+        "ebic": lambda: AnnealedRegressor("gaussian", criterion="ebic"),
     },
     "bases": {
         name: lambda name=name: AnnealedRegressor(name)
@@ -85,9 +85,9 @@ TABLES: dict[str, dict[str, Callable[[], AnnealedRegressor | BayesianRegressor]]
         for name in ("learned", "standardized", "mahalanobis")
     },
     "estimators": {
-        "annealed": AnnealedRegressor,
-        "annealed, combine=best": lambda: AnnealedRegressor(combine="best"),
-        "bayes": BayesianRegressor,
+        "annealed": lambda: AnnealedRegressor("gaussian"),
+        "annealed, combine=best": lambda: AnnealedRegressor("gaussian", combine="best"),
+        "bayes": lambda: BayesianRegressor("gaussian"),
         "bayes, the papers' priors": lambda: BayesianRegressor(**PAPER_PRIORS),
     },
 }
@@ -132,7 +132,7 @@ def print_little_to_find(seeds: int) -> None:
             found = []
             for seed in range(seeds):
                 task = make_task(seed)
-                model = AnnealedRegressor(criterion=criterion, n_iter=5000, random_state=seed)
+                model = AnnealedRegressor("gaussian", criterion=criterion, n_iter=5000, random_state=seed)
                 line, _, _ = measure(LinearRegression(), task)
                 found.append((*measure(model, task)[:2], line))
             errors, sizes, lines = np.array(found).T

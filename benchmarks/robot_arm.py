@@ -25,7 +25,7 @@ def main() -> None:
     data = generate(0) if options.data is None else read_csv(options.data)
     X, Y = data.X, data.Y
     basis = Radial("cubic", metric="euclidean")
-    AnnealedRegressor(n_iter=1).fit(X[:200], Y[:200])
+    AnnealedRegressor("gaussian", n_iter=1).fit(X[:200], Y[:200])
     print(f"{data.source}, {options.criterion}, 8 chains")
     print(f"{'iterations':>10} {'seed':>4} {'k':>3} {'log posterior':>14} {'worst chain':>12} "
           f"{'A':>8} {'B':>8} {'seconds':>8}")  # fmt: skip

@@ -44,7 +44,7 @@ def robot_arm(X, Y, seeds) -> None:
     print(f"\nRobot arm, defaults\n{'seed':>6} {'k':>3} {'A':>8} {'B':>8} {'A, best':>8} {'B, best':>8} {'CPU s':>6}")
     rows = []
     for seed in range(seeds):
-        model = AnnealedRegressor(random_state=seed)
+        model = AnnealedRegressor("gaussian", random_state=seed)
         seconds = cpu_seconds(lambda model=model: model.fit(X[:200], Y[:200]))
         best = model.result_.chains[model.result_.best_chain].best.network
         errors = [summed_mse(Y[part], of(X[part])) for of in (model.predict, best.predict) for part in (A, B)]
@@ -65,7 +65,7 @@ def friedman(n_rows, n_features, seeds, *, beside: bool) -> None:
     rows = []
     for seed in range(seeds):
         X, y = make_friedman1(n_rows, n_features=n_features, noise=1.0, random_state=seed)
-        model, peer = AnnealedRegressor(random_state=seed), gaussian_process(n_features)
+        model, peer = AnnealedRegressor("gaussian", random_state=seed), gaussian_process(n_features)
         seconds = cpu_seconds(lambda model=model, X=X, y=y: model.fit(X, y))
         peer_seconds = cpu_seconds(lambda peer=peer, X=X, y=y: peer.fit(X, y)) if beside else np.nan
         best = model.result_.chains[model.result_.best_chain].best.network
@@ -148,7 +148,7 @@ def optimum(name, X, Y, options, seeds, budgets) -> None:
     design = None
     found: dict[str, dict[float, list[float]]] = {}
     for seed in range(seeds):
-        model = AnnealedRegressor(**options, random_state=seed)
+        model = AnnealedRegressor(**{"basis": "gaussian", **options}, random_state=seed)
         design = model._make_design(check_data(model, X, Y, None))
         shift, landscape = design.log_posterior_shift, Landscape.of(design)
         for budget in budgets:
@@ -161,7 +161,15 @@ def optimum(name, X, Y, options, seeds, budgets) -> None:
             values = found.setdefault("dual annealing", {}).setdefault(budget, [])
             values.append(dual(landscape, model.n_terms_, seed, budget) + shift)
         plain = AnnealedRegressor(
-            **{**options, "n_iter": 200_000, "init": "random", "polish": False, "n_chains": 1, "random_state": seed}
+            **{
+                "basis": "gaussian",
+                **options,
+                "n_iter": 200_000,
+                "init": "random",
+                "polish": False,
+                "n_chains": 1,
+                "random_state": seed,
+            },
         ).fit(X, Y)
         found.setdefault("200 000 plain iterations", {}).setdefault(0.0, []).append(plain.log_posterior_)
     best = max(max(values) for by_budget in found.values() for values in by_budget.values())
@@ -183,7 +191,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     data = generate(0) if options.data is None else read_csv(options.data)
-    AnnealedRegressor(patience=None, max_time=1).fit(data.X[:200], data.Y[:200])  # compiles
+    AnnealedRegressor("gaussian", patience=None, max_time=1).fit(data.X[:200], data.Y[:200])  # compiles
     with threadpool_limits(1):
         if "arm" in options.parts:
             robot_arm(data.X, data.Y, options.seeds)

@@ -58,7 +58,7 @@ def main(path: Path, n_iter: int | str = "auto") -> None:
     """Fit, and draw relevances beside the dependence on six of the inputs."""
     plt.style.use("tableau-colorblind10")
     X, y = make_friedman1(500, n_features=10, noise=1.0, random_state=0)
-    model = AnnealedRegressor(n_iter=n_iter, n_jobs=-1, random_state=0).fit(X, y)
+    model = AnnealedRegressor("gaussian", n_iter=n_iter, n_jobs=-1, random_state=0).fit(X, y)
 
     figure = plt.figure(figsize=(10.5, 4.6), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(1, 1.5))

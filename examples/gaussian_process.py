@@ -33,7 +33,9 @@ LABELS = ("AnnealedRegressor", "Gaussian process")
 def make_models(n_iter, seed):
     """Make the two that are compared, each in its usual form."""
     kernel = ConstantKernel() * RBF(np.ones(N_INPUTS)) + WhiteKernel()
-    return AnnealedRegressor(n_iter=n_iter, random_state=seed), GaussianProcessRegressor(kernel, normalize_y=True)
+    return AnnealedRegressor("gaussian", n_iter=n_iter, random_state=seed), GaussianProcessRegressor(
+        kernel, normalize_y=True
+    )
 
 
 def measure(model, n_rows, seed) -> tuple[float, ...]:
@@ -53,7 +55,7 @@ def main(path: Path, n_iter: int | str = "auto", sizes: Sequence[int] = SIZES, s
     """Fit both to more and more rows, on one thread, and draw what comes out."""
     plt.style.use("tableau-colorblind10")
     warnings.simplefilter("ignore", ConvergenceWarning)
-    AnnealedRegressor(n_iter=10).fit(*make_friedman1(50, n_features=N_INPUTS, random_state=0))  # compiles
+    AnnealedRegressor("gaussian", n_iter=10).fit(*make_friedman1(50, n_features=N_INPUTS, random_state=0))  # compiles
     with threadpool_limits(1):
         results = np.array(
             [[[measure(model, n, seed) for model in make_models(n_iter, seed)] for n in sizes] for seed in seeds]

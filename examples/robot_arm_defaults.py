@@ -39,7 +39,7 @@ def main(path: Path, n_iter: int | str = "auto") -> None:
     """Fit 200 rows, and draw what the model makes of 200 others."""
     plt.style.use("tableau-colorblind10")
     X, Y = make_robot_arm(2 * N_TRAIN, random_state=0)
-    model = AnnealedRegressor(n_iter=n_iter, n_jobs=-1, random_state=0).fit(X[:N_TRAIN], Y[:N_TRAIN])
+    model = AnnealedRegressor("gaussian", n_iter=n_iter, n_jobs=-1, random_state=0).fit(X[:N_TRAIN], Y[:N_TRAIN])
 
     figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), width_ratios=(1, 1.1, 1), layout="constrained")
     draw_workspace(axes[0], model, X[N_TRAIN:])

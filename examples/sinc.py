@@ -63,7 +63,7 @@ def main(path: Path, n_iter: int = 400_000) -> None:
     X, y = make_data(rng, 120)
     outside = (X[:, 0] < GAP[0]) | (X[:, 0] > GAP[1])
     X, y = X[outside], y[outside]
-    model = BayesianRegressor(n_iter=n_iter, n_draws=250, n_jobs=-1, random_state=0).fit(X, y)
+    model = BayesianRegressor("gaussian", n_iter=n_iter, n_draws=250, n_jobs=-1, random_state=0).fit(X, y)
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4), width_ratios=(2, 1), layout="constrained")
     draw_fit(left, model, X, y)

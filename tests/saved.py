@@ -37,10 +37,10 @@ def fit_models():
     )
     with pytest.warns(saltus.estimators.DependentFeaturesWarning):
         return {
-            "annealed": AnnealedRegressor(n_iter=400, n_chains=2, random_state=0).fit(*with_names(X, Y)),
+            "annealed": AnnealedRegressor("gaussian", n_iter=400, n_chains=2, random_state=0).fit(*with_names(X, Y)),
             "annealed, given": given.fit(X, Y[:, 0]),
             "bayesian": BayesianRegressor(
                 Radial("gaussian", metric="learned"), n_iter=300, n_draws=10, n_chains=2, random_state=1
             ).fit(*with_names(X, Y)),
-            "bayesian, one output": BayesianRegressor(n_iter=300, n_draws=10, n_chains=2).fit(X, Y[:, 0]),
+            "bayesian, one output": BayesianRegressor("gaussian", n_iter=300, n_draws=10, n_chains=2).fit(X, Y[:, 0]),
         }

@@ -42,12 +42,12 @@ X = rng.random((N, 2))
 y = np.sin(9 * X[:, 0]) * np.cos(7 * X[:, 1]) + 0.1 * rng.standard_normal(N)
 if kind == "bayesian":
     warnings.simplefilter("ignore")
-    BayesianRegressor(n_iter=10, n_warmup=10, n_draws=5).fit(X, y)
+    BayesianRegressor("gaussian", n_iter=10, n_warmup=10, n_draws=5).fit(X, y)
     warnings.simplefilter("default")
-    model = BayesianRegressor(n_iter=10**8, n_warmup=1000, n_draws=10**6, n_jobs=n_jobs)
+    model = BayesianRegressor("gaussian", n_iter=10**8, n_warmup=1000, n_draws=10**6, n_jobs=n_jobs)
 else:
-    AnnealedRegressor(n_iter=10).fit(X[:300], y[:300])
-    model = AnnealedRegressor(patience=10**9, n_jobs=n_jobs)
+    AnnealedRegressor("gaussian", n_iter=10).fit(X[:300], y[:300])
+    model = AnnealedRegressor("gaussian", patience=10**9, n_jobs=n_jobs)
 begun = set()
 
 def begin(number):

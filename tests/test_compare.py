@@ -170,7 +170,7 @@ def test_names_carry_options():
     assert (model.basis.width, model.n_iter, model.random_state) == (1.5, 500, 3)
     model = make_model("annealed:metric=euclidean,widths=shared,n_chains=2", 3).model
     assert (model.basis, model.n_chains) == (Radial("gaussian", metric="euclidean", widths="shared"), 2)
-    assert make_model("annealed", 3).model.basis == "gaussian"
+    assert make_model("annealed", 3).model.basis == "auto"
 
 
 def test_an_unknown_model_is_named_with_what_there_is():

@@ -9,15 +9,15 @@ from benchmarks.compare.scores import COVERAGE, Distribution
 from saltus import AnnealedRegressor, BayesianRegressor
 from saltus._typing import Floats
 from saltus.families import make_family
-from saltus.families.options import DEFAULT_NAME, OPTIONS
+from saltus.families.options import DEFAULT_RADIAL_NAME, OPTIONS
 
 N_DRAWS_OF_Y = 400
 SHORT = {"n_iter": 200, "n_chains": 1}
 
 
 def with_basis(options: dict[str, Any]) -> dict[str, Any]:
-    """Read ``basis=gaussian@1.5``, and options of a family, as a family with them."""
-    name, _, width = str(options.get("basis", DEFAULT_NAME)).partition("@")
+    """Read ``basis=gaussian@1.5``, and options of a radial family, as a family with them."""
+    name, _, width = str(options.get("basis", DEFAULT_RADIAL_NAME)).partition("@")
     names = {option.name for option in OPTIONS}
     family = {key: value for key, value in options.items() if key in names}
     if not width and not family:

@@ -19,7 +19,7 @@ from saltus.estimators.sampling import USUAL_ITERATIONS
 from saltus.families import Product, Radial, Ridge, make_family, resolve_basis
 from saltus.families.options import (
     AUTO,
-    DEFAULT_NAME,
+    DEFAULT_RADIAL_NAME,
     FAMILY_NAMES,
     MIXED,
     NAMES,
@@ -220,8 +220,8 @@ def test_the_choices_are_those_of_the_library():
     with pytest.raises(ValueError, match="must be one of"):
         make_family("quintic")
     for option in OPTIONS:
-        families = [Radial(DEFAULT_NAME, **{option.name: choice}) for choice in option.choices]
-        assert families[0] == Radial(DEFAULT_NAME), "the first choice is the default"
+        families = [Radial(DEFAULT_RADIAL_NAME, **{option.name: choice}) for choice in option.choices]
+        assert families[0] == Radial(DEFAULT_RADIAL_NAME), "the first choice is the default"
         assert len(set(families)) == len(option.choices) > 1
     assert {option.name for option in OPTIONS} == {"metric", "widths"}
     assert set(fit.CRITERIA) == set(CRITERIA)
@@ -233,7 +233,7 @@ def test_help_tells_the_defaults_of_the_library(capsys):
     text = " ".join(capsys.readouterr().out.split())
     annealed, bayesian = AnnealedRegressor(), BayesianRegressor()
     assert annealed.basis == bayesian.basis
-    (family,) = resolve_basis(annealed.basis).families
+    (family,) = resolve_basis(DEFAULT_RADIAL_NAME).families
     for default in (annealed.basis, family.metric, family.widths, f"{annealed.criterion}; none with --bayes"):
         assert f"(default: {default})" in text
     assert bayesian.n_chains == FEWEST_CHAINS

@@ -18,7 +18,7 @@ QUICK = {"n_iter": 5000, "n_chains": 2, "random_state": 0}
 
 def test_the_average_is_weighted_by_the_posterior():
     X, y = make_friedman1(300, n_features=8, noise=1.0, random_state=0)
-    model = AnnealedRegressor(**QUICK).fit(X, y)
+    model = AnnealedRegressor("gaussian", **QUICK).fit(X, y)
     assert model.weights_.sum() == pytest.approx(1)
     found = {
         round(optimum.log_posterior, 6): optimum.network
@@ -54,7 +54,7 @@ def test_polish_only_improves():
 
 def test_auto_stops_and_says_why():
     X, Y = make_robot_arm(120, random_state=0)
-    model = AnnealedRegressor(random_state=0, n_jobs=2).fit(X, Y)
+    model = AnnealedRegressor("gaussian", random_state=0, n_jobs=2).fit(X, Y)
     a_round = SearchPolicy().iterations_a_round
     assert model.n_iter_ % a_round == 0
     assert model.n_iter_ >= 2 * a_round
@@ -80,30 +80,30 @@ def test_few_rows_have_more_chains(n_rows, expected):
     X, Y = make_robot_arm(n_rows, random_state=0)
 
     def count(sample_weight=None, **options):
-        model = AnnealedRegressor(**options)
+        model = AnnealedRegressor("gaussian", **options)
         return model._count_chains(model._make_design(check_data(model, X, Y, sample_weight)))
 
     assert count() == count(n_iter=10, patience=None) == expected
     assert count(n_chains=3) == 3
     assert count(patience=None, max_time=10.0) == 4, "they share the time"
     assert count(sample_weight=np.full(n_rows, 500.0)) == 4, "so many rows"
-    model = AnnealedRegressor(n_iter=10, init="random", polish=False).fit(X, Y)
+    model = AnnealedRegressor("gaussian", n_iter=10, init="random", polish=False).fit(X, Y)
     assert len(model.result_.chains) == expected
 
 
 def test_max_time_ends_a_fit_with_a_model():
     X, Y = make_robot_arm(300, random_state=0)
-    model = AnnealedRegressor(max_time=0.5, patience=10**6, n_chains=2, random_state=0).fit(X, Y)
+    model = AnnealedRegressor("gaussian", max_time=0.5, patience=10**6, n_chains=2, random_state=0).fit(X, Y)
     assert model.result_.status.startswith("The search stopped: its time limit (max_time) of 0.5 s was over.")
     assert model.score(X, Y) > 0.9
-    one = AnnealedRegressor(max_time=0.2, n_iter=10**9, n_chains=1, random_state=0).fit(X, Y)
+    one = AnnealedRegressor("gaussian", max_time=0.2, n_iter=10**9, n_chains=1, random_state=0).fit(X, Y)
     assert one.n_iter_ < 10**9
     assert one.result_.status.startswith("The search stopped: its time limit (max_time)")
 
 
 def test_a_chain_far_behind_starts_again():
     X, y = make_friedman1(150, n_features=5, noise=0.5, random_state=0)
-    model = AnnealedRegressor(patience=3, random_state=0, n_chains=3)
+    model = AnnealedRegressor("gaussian", patience=3, random_state=0, n_chains=3)
     with_policy(model, iterations_a_round=500, behind=0.0).fit(X, y)
     assert model.score(X, y) > 0.9
     for chain in model.result_.chains:
@@ -112,8 +112,8 @@ def test_a_chain_far_behind_starts_again():
 
 def test_the_same_seed_gives_the_same_bits_whatever_n_jobs():
     X, y = make_friedman1(120, n_features=5, noise=0.5, random_state=0)
-    one = AnnealedRegressor(**QUICK, n_jobs=1).fit(X, y)
-    other = AnnealedRegressor(**QUICK, n_jobs=2).fit(X, y)
+    one = AnnealedRegressor("gaussian", **QUICK, n_jobs=1).fit(X, y)
+    other = AnnealedRegressor("gaussian", **QUICK, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
     np.testing.assert_array_equal(one.relevance_, other.relevance_)
 
@@ -125,4 +125,4 @@ def test_the_same_seed_gives_the_same_bits_whatever_n_jobs():
 def test_options(option, value):
     X, y = make_friedman1(30, random_state=0)
     with pytest.raises(ValueError, match=f"The '{option}' parameter of AnnealedRegressor must be .* Got"):
-        AnnealedRegressor(**{option: value}).fit(X, y)
+        AnnealedRegressor("gaussian", **{option: value}).fit(X, y)

@@ -210,6 +210,7 @@ def test_no_chain_starts_where_the_penalty_is_infinite(criterion, seed):
     X = rng.standard_normal((40, 5))
     y = X @ np.arange(5.0) + 0.1 * rng.standard_normal(40)
     model = AnnealedRegressor(
+        "gaussian",
         criterion=criterion, term_cost="full", n_iter=3000, n_chains=1, random_state=seed
     ).fit(X, y)  # fmt: skip
     chain = model.result_.chains[0]
@@ -220,7 +221,7 @@ def test_no_chain_starts_where_the_penalty_is_infinite(criterion, seed):
 
 def test_weights_that_add_up_to_little_leave_room_for_little(data):
     X, y = data
-    model = AnnealedRegressor(criterion="ebic", **QUICK).fit(X, y, sample_weight=np.full(30, 0.2))
+    model = AnnealedRegressor("gaussian", criterion="ebic", **QUICK).fit(X, y, sample_weight=np.full(30, 0.2))
     assert model.n_terms_ == 0, "six rows allow no more than the linear term"
 
 
@@ -322,7 +323,7 @@ def test_sparse(data):
 
 def test_weights(data):
     X, y = data
-    model = AnnealedRegressor(**QUICK)
+    model = AnnealedRegressor("gaussian", **QUICK)
     with pytest.raises(ValueError, match=r"sample_weight.* add up to at least 2. Got a sum of 0.3"):
         model.fit(X, y, sample_weight=np.full(30, 0.01))
     with pytest.raises(ValueError, match=r"[Ss]ample.?weight"):
@@ -395,7 +396,7 @@ def test_starting_points(data, init, message):
 def test_starting_points_fit_chains_of_every_variant(rng):
     X = np.linspace(-3, 3, 20)[:, None]
     y = np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(20)
-    model = AnnealedRegressor(n_iter=100, n_chains=2, random_state=0)
+    model = AnnealedRegressor("gaussian", n_iter=100, n_chains=2, random_state=0)
     # AICc is finite for up to 7 that share a width, but for no more than 3 of their own.
     for widths, allowed in [("auto", 3), ("own", 3), ("shared", 7)]:
         model.set_params(basis=Radial("gaussian", widths=widths))

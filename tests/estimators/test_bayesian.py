@@ -178,7 +178,7 @@ def test_constant_and_exact_outputs():
     rng = np.random.default_rng(0)
     X = rng.random((30, 2))
     for y in (np.full(30, 4.0), 1 + X @ [2.0, 3.0]):
-        model = BayesianRegressor(**QUICK).fit(X, y)
+        model = BayesianRegressor("gaussian", **QUICK).fit(X, y)
         mean, std = model.predict(X, return_std=True)
         assert np.isfinite(std).all()
         np.testing.assert_allclose(mean, y, atol=0.05)
@@ -195,7 +195,7 @@ def test_impossible_coverage(fitted, coverage):
 )
 def test_options(fitted, option, value):
     with pytest.raises(ValueError, match=f"The '{option}' parameter of BayesianRegressor must be .* Got"):
-        BayesianRegressor(**{option: value}).fit(fitted[0], fitted[1])
+        BayesianRegressor("gaussian", **{option: value}).fit(fitted[0], fitted[1])
 
 
 @pytest.mark.parametrize("degrees", [3.0, 10.0, 25.0, 200.0, 1e6])

@@ -15,7 +15,7 @@ def test_a_callback_is_told_and_may_stop_the_fit(data, n_jobs):
         told.append(progress)
         return len(told) == 3
 
-    model = AnnealedRegressor(n_iter=10**9, n_jobs=n_jobs, random_state=0)
+    model = AnnealedRegressor("gaussian", n_iter=10**9, n_jobs=n_jobs, random_state=0)
     with pytest.warns(EarlyEndWarning, match="Stopped by the callback"):
         model.fit(*data, callback=stop_after_three)
     assert len(told) == 3
@@ -34,7 +34,7 @@ def test_a_callback_hears_at_most_ten_times_a_second(data, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("saltus.estimators.progress.monotonic", lambda: now.__setitem__(0, now[0] + 0.03) or now[0])
     times = []
-    AnnealedRegressor(n_iter=20_000, n_chains=2).fit(*data, callback=lambda _: times.append(now[0]))
+    AnnealedRegressor("gaussian", n_iter=20_000, n_chains=2).fit(*data, callback=lambda _: times.append(now[0]))
     assert len(times) > 3
     assert np.diff(times).min() >= 0.1
 
@@ -48,7 +48,9 @@ def test_the_sampler_has_callbacks_too(data):
         done[progress.chain] = progress.iteration
         return len(done) == 2 and min(done.values()) > max(0.75 * max(done.values()), 10_000)
 
-    model = BayesianRegressor(n_iter=10**8, n_warmup=100, n_draws=10**6, n_chains=2, n_jobs=2, random_state=0)
+    model = BayesianRegressor(
+        "gaussian", n_iter=10**8, n_warmup=100, n_draws=10**6, n_chains=2, n_jobs=2, random_state=0
+    )
     with pytest.warns(EarlyEndWarning, match="Stopped by the callback: .* 2 chains of"):
         model.fit(*data, callback=stop_when_level)
     assert len({len(chain.draws) for chain in model.chains_}) == 1
@@ -57,7 +59,7 @@ def test_the_sampler_has_callbacks_too(data):
 
 def test_an_error_in_a_callback_comes_out_and_leaves_the_model_as_it_was(data):
     X, y = data
-    model = AnnealedRegressor(n_iter=200, random_state=0).fit(X, y)
+    model = AnnealedRegressor("gaussian", n_iter=200, random_state=0).fit(X, y)
     before = model.predict(X)
 
     def fail(_):
@@ -96,7 +98,9 @@ has_callbacks = pytest.mark.skipif(
 
 @has_callbacks
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("model", [AnnealedRegressor(n_iter=100_000), BayesianRegressor(n_iter=2000)], ids=type)
+@pytest.mark.parametrize(
+    "model", [AnnealedRegressor("gaussian", n_iter=100_000), BayesianRegressor("gaussian", n_iter=2000)], ids=type
+)
 def test_callbacks_of_scikit_learn_see_a_hundred_tasks(data, model, tmp_path):
     counter = Counter()
     model.set_callbacks(counter).fit(*data)
@@ -108,7 +112,7 @@ def test_callbacks_of_scikit_learn_see_a_hundred_tasks(data, model, tmp_path):
 @has_callbacks
 def test_callbacks_of_scikit_learn_may_stop_the_fit_and_are_torn_down_after_an_error(data):
     counter = Counter(last=3)
-    model = AnnealedRegressor(n_iter="auto", patience=10**6).set_callbacks(counter)
+    model = AnnealedRegressor("gaussian", n_iter="auto", patience=10**6).set_callbacks(counter)
     with pytest.warns(EarlyEndWarning, match="callback"):
         model.fit(*data)
     assert counter.n_ended == 4

@@ -14,7 +14,9 @@ def frame():
 
 
 def fitted(X, y, sample_weight=None):
-    return AnnealedRegressor(n_iter=50, n_chains=1, init="empty", polish=False, random_state=0).fit(X, y, sample_weight)
+    return AnnealedRegressor("gaussian", n_iter=50, n_chains=1, init="empty", polish=False, random_state=0).fit(
+        X, y, sample_weight
+    )
 
 
 def test_notes_hold_names_and_ranges(frame):
@@ -66,7 +68,9 @@ def test_columns_without_names_are_numbered(frame):
 
 def test_the_bayesian_regressor_keeps_notes_too(frame):
     with pytest.warns(match="draws a chain are too few"):
-        model = BayesianRegressor(n_iter=20, n_draws=2, n_chains=1, random_state=0).fit(frame, frame["width"])
+        model = BayesianRegressor("gaussian", n_iter=20, n_draws=2, n_chains=1, random_state=0).fit(
+            frame, frame["width"]
+        )
     assert model.data_notes_.output_names == ("width",)
 
 

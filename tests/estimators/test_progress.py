@@ -12,7 +12,7 @@ from saltus.estimators.progress import Line
 
 
 def test_one_line_of_progress(data, capsys):
-    AnnealedRegressor(n_iter=2000, n_chains=2, verbose=1).fit(*data)
+    AnnealedRegressor("gaussian", n_iter=2000, n_chains=2, verbose=1).fit(*data)
     err = capsys.readouterr().err
     assert err.count("\n") == 1
     assert "100%" in err
@@ -22,7 +22,7 @@ def test_one_line_of_progress(data, capsys):
 
 def test_on_a_terminal_the_line_draws_over_itself_and_says_how_long_it_will_take(data, capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    AnnealedRegressor(n_iter=300_000, n_chains=2, verbose=1, max_time=60).fit(*data)
+    AnnealedRegressor("gaussian", n_iter=300_000, n_chains=2, verbose=1, max_time=60).fit(*data)
     err = capsys.readouterr().err
     assert err.count("\r") > 1
     assert err.count("\n") == 1
@@ -70,7 +70,7 @@ def test_the_line_shows_the_best_state_and_of_a_sampler_the_present_one(line, ca
 
 def test_in_a_notebook_the_line_draws_over_itself(data, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    AnnealedRegressor(n_iter=100_000, n_chains=2, verbose=1).fit(*data)
+    AnnealedRegressor("gaussian", n_iter=100_000, n_chains=2, verbose=1).fit(*data)
     err = capsys.readouterr().err
     assert err.count("\r") > 1
     assert err.count("\n") == 1
@@ -78,14 +78,17 @@ def test_in_a_notebook_the_line_draws_over_itself(data, capsys, monkeypatch):
 
 def test_fits_on_other_threads_and_in_a_grid_search_do_not_garble_the_line(data, capsys):
     search = GridSearchCV(
-        AnnealedRegressor(n_iter=500, n_chains=2, verbose=1, random_state=0), {"k_max": [2, 4]}, cv=2, n_jobs=2
+        AnnealedRegressor("gaussian", n_iter=500, n_chains=2, verbose=1, random_state=0),
+        {"k_max": [2, 4]},
+        cv=2,
+        n_jobs=2,
     )
     search.fit(*data)
     err = capsys.readouterr().err
     assert err.count("saltus") == err.count("\n")
 
     def fit():
-        AnnealedRegressor(n_iter=50_000, n_chains=2, verbose=1).fit(*data)
+        AnnealedRegressor("gaussian", n_iter=50_000, n_chains=2, verbose=1).fit(*data)
 
     threads = [threading.Thread(target=fit) for _ in range(2)]
     for thread in threads:

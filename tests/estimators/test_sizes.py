@@ -76,7 +76,7 @@ def test_parsimony_takes_the_smallest_within_its_share():
 def test_nothing_is_said_of_a_network_without_terms(capfd):
     rng = np.random.default_rng(0)
     X = rng.random((40, 2))
-    assert len(AnnealedRegressor(k_max=0).fit(X, X[:, 0]).path_) == 1
+    assert len(AnnealedRegressor("gaussian", k_max=0).fit(X, X[:, 0]).path_) == 1
     said = capfd.readouterr()
     assert said.out == said.err == ""
 
@@ -89,8 +89,8 @@ def test_what_is_not_there():
         with pytest.raises(ValueError, match="whole number between 0 and"):
             model.with_terms(wrong)
     with pytest.raises(NotFittedError):
-        AnnealedRegressor().with_terms(1)
-    assert not hasattr(AnnealedRegressor(), "path_")
+        AnnealedRegressor("gaussian").with_terms(1)
+    assert not hasattr(AnnealedRegressor("gaussian"), "path_")
     object.__setattr__(model, "_path", None)
     assert model.path_ == ()
     with pytest.raises(ValueError, match="too many rows"):

@@ -10,10 +10,11 @@ from saltus import AnnealedRegressor, BayesianRegressor, Radial
 @parametrize_with_checks(
     [
         AnnealedRegressor(),
+        AnnealedRegressor("gaussian"),
         AnnealedRegressor(Radial("gaussian", metric="mahalanobis"), criterion="aicc", n_iter=2000, n_jobs=2),
-        AnnealedRegressor("auto"),
         AnnealedRegressor(["gaussian", "steps"], n_iter=200, n_chains=2),
-        BayesianRegressor(n_iter=1000, n_draws=50),
+        BayesianRegressor(n_iter=20_000, n_draws=50),
+        BayesianRegressor("gaussian", n_iter=1000, n_draws=50),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -46,7 +46,7 @@ def test_datatree_survives_a_draw_without_terms_and_names_features():
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     X = pandas.DataFrame({"heat": rng.random(30), "speed": rng.random(30)})
-    tree = BayesianRegressor(k_max=0, **QUICK).fit(X, rng.random(30)).to_datatree()
+    tree = BayesianRegressor("gaussian", k_max=0, **QUICK).fit(X, rng.random(30)).to_datatree()
     assert tree["posterior"]["centers"].shape == (2, 40, 0, 2)
     assert list(tree["posterior"]["feature"].values) == ["heat", "speed"]
 
@@ -56,7 +56,7 @@ def test_exporting_never_imports_arviz():
         "import sys, warnings; import numpy as np; from saltus import BayesianRegressor;"
         "warnings.simplefilter('ignore');"
         "X = np.arange(20.0)[:, None];"
-        "BayesianRegressor(n_iter=100, n_draws=10).fit(X, np.sin(X[:, 0])).to_datatree();"
+        "BayesianRegressor('gaussian', n_iter=100, n_draws=10).fit(X, np.sin(X[:, 0])).to_datatree();"
         "assert 'arviz' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -34,7 +34,7 @@ def test_diagnostics_are_quiet_when_chains_agree_and_say_so():
 def test_complaints_name_their_remedy():
     X, Y = make_robot_arm(150, random_state=2)
     with pytest.warns(ConvergenceWarning) as caught:
-        model = BayesianRegressor(n_iter=60, n_warmup=0, n_draws=30, n_chains=3, random_state=1).fit(X, Y)
+        model = BayesianRegressor("gaussian", n_iter=60, n_warmup=0, n_draws=30, n_chains=3, random_state=1).fit(X, Y)
     said = " ".join(str(w.message) for w in caught)
     assert "Chains disagree on sigma^2" in said
     assert "Predictions suffer from this: raise n_iter" in said
@@ -43,7 +43,7 @@ def test_complaints_name_their_remedy():
     assert "Raise n_iter" in model.status_
     assert all(w.filename == __file__ for w in caught)
     with pytest.warns(ConvergenceWarning, match=r"3 draws a chain are too few .* Raise n_draws"):
-        BayesianRegressor(n_iter=100, n_draws=3).fit(X, Y)
+        BayesianRegressor("gaussian", n_iter=100, n_draws=3).fit(X, Y)
 
 
 def test_moves_never_accepted_and_sizes_never_changed_are_named():
@@ -52,6 +52,16 @@ def test_moves_never_accepted_and_sizes_never_changed_are_named():
     assert [text.split(".")[0] for text in verdict.warnings] == ["k never changed", "No birth was ever accepted"]
     assert verdict.status == " ".join(verdict.warnings)
     assert judge(diagnose({"k": np.zeros((2, 50))}), stuck, n_draws=50, k_max=0).warnings == ()
+
+
+def test_chains_that_stay_apart_have_an_infinite_r_hat():
+    (found,) = diagnose({"k": np.repeat([[1.0], [2.0]], 50, axis=1)})
+    assert found.rhat == np.inf
+
+
+def test_moves_that_were_never_chosen_are_not_missed():
+    moves = [{"birth": MoveCount(10, 5, 2), "split": MoveCount(0, 0, 0)}] * 2
+    assert judge(diagnose({"k": np.arange(100.0).reshape(2, 50)}), moves, n_draws=50, k_max=4).warnings == ()
 
 
 def test_chains_need_not_have_chosen_the_same_moves():

@@ -104,7 +104,7 @@ def test_reach_is_how_far_the_output_goes_along_an_input(data, annealed):
 
 def test_reach_sees_inputs_that_act_together(data):
     X, _ = data
-    model = AnnealedRegressor(n_iter=500, n_chains=2, random_state=0).fit(X, np.sin(X["angle"]) * X["load"])
+    model = AnnealedRegressor("gaussian", n_iter=500, n_chains=2, random_state=0).fit(X, np.sin(X["angle"]) * X["load"])
     # Where the one is at its mean, which is near 0, the other hardly moves the output.
     assert reach(model)[:2].min() > 1.0
 
@@ -112,7 +112,7 @@ def test_reach_sees_inputs_that_act_together(data):
 def test_linear_effect_is_the_standardised_coefficient(data):
     X, y = data
     outputs = np.column_stack([y, 100 * X["load"] + y])
-    model = AnnealedRegressor(k_max=0, n_iter=1, n_chains=1, random_state=0).fit(X, outputs)
+    model = AnnealedRegressor("gaussian", k_max=0, n_iter=1, n_chains=1, random_state=0).fit(X, outputs)
     standardised = (X - X.mean()) / X.std(ddof=0).replace(0, 1)
     targets = (outputs - outputs.mean(axis=0)) / outputs.std(axis=0)
     wanted = np.linalg.lstsq(standardised.to_numpy(), targets, rcond=None)[0]
@@ -123,7 +123,7 @@ def test_linear_effect_is_the_standardised_coefficient(data):
 
 def test_noise_is_in_the_units_of_y(data, annealed):
     X, y = data
-    rescaled = AnnealedRegressor(n_iter=500, n_chains=2, random_state=0).fit(X, 1000 * y + 5)
+    rescaled = AnnealedRegressor("gaussian", n_iter=500, n_chains=2, random_state=0).fit(X, 1000 * y + 5)
     noise, noise_rescaled = (section(model, "Noise").tables[0].rows[0][1] for model in (annealed, rescaled))
     assert noise == pytest.approx(NOISE, rel=0.3)
     assert noise_rescaled == pytest.approx(1000 * noise, rel=0.01)
@@ -144,9 +144,9 @@ def test_convergence_is_told_in_words(data, annealed):
     )
     assert ending == "The search finished: each of its 2 chains ran 500 iterations."
     assert annealed.result_.status.startswith(ending)
-    alone = AnnealedRegressor(n_iter=10, n_chains=1, random_state=0).fit(*data)
+    alone = AnnealedRegressor("gaussian", n_iter=10, n_chains=1, random_state=0).fit(*data)
     assert "There is one chain only" in said(alone, "Convergence")
-    apart = AnnealedRegressor(n_iter=10, n_chains=2, init="random", polish=False, random_state=0).fit(*data)
+    apart = AnnealedRegressor("gaussian", n_iter=10, n_chains=2, init="random", polish=False, random_state=0).fit(*data)
     assert "no two of 2 chains ended near" in said(apart, "Convergence")
 
 
@@ -208,7 +208,9 @@ def test_text_and_html_say_the_same(annealed):
 def test_names_cannot_break_text_or_html(data):
     X, y = data
     hostile = X.set_axis(["<script>alert(1)</script>", "two\nlines\x00", "x" * 10], axis=1)
-    summary = AnnealedRegressor(n_iter=50, n_chains=1, random_state=0).fit(hostile, y.rename("<b>&")).summary()
+    summary = (
+        AnnealedRegressor("gaussian", n_iter=50, n_chains=1, random_state=0).fit(hostile, y.rename("<b>&")).summary()
+    )
     assert "<script>" not in summary._repr_html_()
     assert "&lt;script&gt;" in summary._repr_html_()
     assert "two lines\ufffd" in str(summary)
@@ -218,7 +220,9 @@ def test_names_cannot_break_text_or_html(data):
 def test_long_lists_are_cut(data):
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(60, 25))
-    model = AnnealedRegressor(n_iter=1, n_chains=1, init="empty", polish=False, random_state=0).fit(X, X[:, 0])
+    model = AnnealedRegressor("gaussian", n_iter=1, n_chains=1, init="empty", polish=False, random_state=0).fit(
+        X, X[:, 0]
+    )
     assert "and 15 more" in said(model, "Inputs")
     table = section(model, "Inputs").tables[0]
     assert len(table.rows) == 20
@@ -227,4 +231,4 @@ def test_long_lists_are_cut(data):
 
 def test_an_unfitted_model_has_no_summary():
     with pytest.raises(NotFittedError):
-        AnnealedRegressor().summary()
+        AnnealedRegressor("gaussian").summary()

@@ -40,7 +40,7 @@ MATRIX = [[2.0, 0.3, 0.0], [0.3, 1.0, 0.2], [0.0, 0.2, 0.5]]
 QUICK = {"n_iter": 300, "n_chains": 2, "polish": False, "init": "random", "random_state": 0}
 FEW_DRAWS = {"n_iter": 300, "n_draws": 23, "n_chains": 2, "random_state": 0}
 
-REGRESSORS = [AnnealedRegressor(**QUICK), BayesianRegressor(**FEW_DRAWS)]
+REGRESSORS = [AnnealedRegressor("gaussian", **QUICK), BayesianRegressor("gaussian", **FEW_DRAWS)]
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -120,7 +120,7 @@ def data():
 @pytest.fixture(scope="module")
 def annealed(data):
     X, Y = data
-    return AnnealedRegressor(n_iter=500, n_chains=2, random_state=0).fit(X, Y[:, 0])
+    return AnnealedRegressor("gaussian", n_iter=500, n_chains=2, random_state=0).fit(X, Y[:, 0])
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,9 @@ def test_width_of_ones_own(data, basis):
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_average_and_best(data, combine, n_outputs):
     X, Y = data
-    model = AnnealedRegressor(combine=combine, n_iter=500, n_chains=3, random_state=0).fit(X, Y[:, :n_outputs])
+    model = AnnealedRegressor("gaussian", combine=combine, n_iter=500, n_chains=3, random_state=0).fit(
+        X, Y[:, :n_outputs]
+    )
     assert (len(model.networks_) > 1) == (combine == "average")
     assert_same(model, X)
 
@@ -192,7 +194,7 @@ def test_rows_at_centers(basis):
 
 def test_no_terms(data):
     X, Y = data
-    model = AnnealedRegressor(k_max=0, **QUICK).fit(X, Y)
+    model = AnnealedRegressor("gaussian", k_max=0, **QUICK).fit(X, Y)
     assert model.n_terms_ == 0
     assert_same(model, X)
 
@@ -235,7 +237,7 @@ def test_moments_of_the_posterior(data, basis, metric, n_outputs):
 @pytest.mark.parametrize("options", [{"k_max": 0}, {"n_draws": 1, "n_chains": 1}], ids=str)
 def test_moments_without_terms_or_with_a_single_draw(data, options):
     X, Y = data
-    assert_same_moments(BayesianRegressor(**{**FEW_DRAWS, **options}).fit(X, Y[:, 0]), X)
+    assert_same_moments(BayesianRegressor("gaussian", **{**FEW_DRAWS, **options}).fit(X, Y[:, 0]), X)
 
 
 def test_moments_where_no_input_is_in_the_metric(bayesian, data):
@@ -248,14 +250,14 @@ def test_moments_where_no_input_is_in_the_metric(bayesian, data):
 
 
 def test_moments_of_two_rows_have_no_deviation():
-    model = BayesianRegressor(**FEW_DRAWS).fit([[0.0], [1.0]], [0.0, 1.0])
+    model = BayesianRegressor("gaussian", **FEW_DRAWS).fit([[0.0], [1.0]], [0.0, 1.0])
     _, std = run(model.to_onnx(), np.array([[0.5]]))
     assert np.isinf(std).all()
 
 
 def test_a_posterior_of_real_size_is_a_small_graph():
     X, Y = make_data(200)
-    model = BayesianRegressor(n_iter=2000, n_draws=250, random_state=0).fit(X, Y[:, 0])
+    model = BayesianRegressor("gaussian", n_iter=2000, n_draws=250, random_state=0).fit(X, Y[:, 0])
     draws = model._predictive.draws
     sizes = [len(draw.terms) for draw in draws]
     assert len(draws) == 1000
@@ -307,7 +309,7 @@ def test_loaded_models_export_the_same_bytes(annealed, bayesian, tmp_path):
 def test_what_a_model_says_of_itself(bayesian, data):
     frame = pd.DataFrame(data[0], columns=["depth", "width", "été"])
     y = pd.Series(data[1][:, 0], name="flow")
-    made = AnnealedRegressor(**QUICK).fit(frame, y).to_onnx()
+    made = AnnealedRegressor("gaussian", **QUICK).fit(frame, y).to_onnx()
     said = session(made).get_modelmeta()
     assert json.loads(said.custom_metadata_map["feature_names"]) == ["depth", "width", "été"]
     assert json.loads(said.custom_metadata_map["output_names"]) == ["flow"]
@@ -348,9 +350,9 @@ def test_bad_requests_are_named(annealed, tmp_path):
     with pytest.raises(ValueError, match=r"np.float64 or np.float32. Got .*int"):
         annealed.to_onnx(np.int64)
     with pytest.raises(NotFittedError):
-        AnnealedRegressor().to_onnx()
+        AnnealedRegressor("gaussian").to_onnx()
     with pytest.raises(NotFittedError):
-        export_onnx(make_pipeline(StandardScaler(), AnnealedRegressor()), tmp_path / "model.onnx")
+        export_onnx(make_pipeline(StandardScaler(), AnnealedRegressor("gaussian")), tmp_path / "model.onnx")
 
 
 def test_onnx_is_imported_only_when_needed():
@@ -373,7 +375,7 @@ def test_a_missing_package_is_named(annealed, tmp_path, monkeypatch, missing, ad
 def test_pipelines(data, dtype, tolerance, target_opset):
     # The scaler of skl2onnx computes in the type of X, and would lose three digits to an offset of 1000 in float32.
     X, Y = (data[0] - 1000.0).astype(dtype), data[1]
-    pipeline = make_pipeline(StandardScaler(), AnnealedRegressor(**QUICK)).fit(X.astype(np.float64), Y)
+    pipeline = make_pipeline(StandardScaler(), AnnealedRegressor("gaussian", **QUICK)).fit(X.astype(np.float64), Y)
     register_with_skl2onnx()
     made = skl2onnx.to_onnx(pipeline, X[:1], target_opset=target_opset)
     onnx.checker.check_model(made, full_check=True)
@@ -385,7 +387,7 @@ def test_pipelines(data, dtype, tolerance, target_opset):
 
 def test_pipelines_with_a_posterior(data):
     X, Y = data
-    pipeline = make_pipeline(StandardScaler(), BayesianRegressor(**FEW_DRAWS)).fit(X, Y[:, 0])
+    pipeline = make_pipeline(StandardScaler(), BayesianRegressor("gaussian", **FEW_DRAWS)).fit(X, Y[:, 0])
     register_with_skl2onnx()
     expected_mean, expected_std = pipeline.predict(X, return_std=True)
     (mean,) = run(skl2onnx.to_onnx(pipeline, X[:1]), X)
@@ -397,7 +399,11 @@ def test_pipelines_with_a_posterior(data):
 
 def test_two_of_ours_in_one_estimator(data):
     X, Y = data
-    parts = [("one", BayesianRegressor(**FEW_DRAWS)), ("two", BayesianRegressor(**FEW_DRAWS)), ("three", REGRESSORS[0])]
+    parts = [
+        ("one", BayesianRegressor("gaussian", **FEW_DRAWS)),
+        ("two", BayesianRegressor("gaussian", **FEW_DRAWS)),
+        ("three", REGRESSORS[0]),
+    ]
     voting = VotingRegressor(parts).fit(X, Y[:, 0])
     register_with_skl2onnx()
     (found,) = run(skl2onnx.to_onnx(voting, X[:1]), X)
@@ -408,12 +414,12 @@ def test_pipelines_need_a_recent_opset(data):
     X, Y = data
     register_with_skl2onnx()
     with pytest.raises(RuntimeError, match=r"opset 13 or later\. Got target_opset=12"):
-        skl2onnx.to_onnx(AnnealedRegressor(**QUICK).fit(X, Y), X[:1], target_opset=12)
+        skl2onnx.to_onnx(AnnealedRegressor("gaussian", **QUICK).fit(X, Y), X[:1], target_opset=12)
 
 
 def test_export_of_a_pipeline_registers_by_itself(data, tmp_path):
     X, Y = data
-    pipeline = make_pipeline(StandardScaler(), BayesianRegressor(**FEW_DRAWS)).fit(X, Y)
+    pipeline = make_pipeline(StandardScaler(), BayesianRegressor("gaussian", **FEW_DRAWS)).fit(X, Y)
     sklearn_operator_name_map.pop(BayesianRegressor, None)  # as if nobody had registered
     export_onnx(pipeline, tmp_path / "pipeline.onnx")
     mean, std = run((tmp_path / "pipeline.onnx").read_bytes(), X)

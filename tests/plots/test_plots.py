@@ -44,7 +44,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def annealed(data):
-    return AnnealedRegressor(n_iter=500, n_chains=2, random_state=0).fit(*data)
+    return AnnealedRegressor("gaussian", n_iter=500, n_chains=2, random_state=0).fit(*data)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def line():
     rng = np.random.default_rng(3)
     X = rng.uniform(-3, 3, size=(50, 1))
     y = np.sinc(X[:, 0]) + 0.1 * rng.standard_normal(50)
-    return X, y, AnnealedRegressor(n_iter=200, n_chains=2, random_state=0).fit(X, y)
+    return X, y, AnnealedRegressor("gaussian", n_iter=200, n_chains=2, random_state=0).fit(X, y)
 
 
 @pytest.fixture(params=["annealed", "bayesian"])
@@ -240,7 +240,7 @@ def test_over_one_input_coefficients_are_drawn(line, ax):
 
 
 def test_a_linear_model_says_that_it_has_no_terms(data, ax):
-    model = AnnealedRegressor(k_max=0, n_iter=1, n_chains=1, random_state=0).fit(*data)
+    model = AnnealedRegressor("gaussian", k_max=0, n_iter=1, n_chains=1, random_state=0).fit(*data)
     plots.plot_terms(model, ax=ax)
     assert "the model is linear" in ax.texts[0].get_text()
     with pytest.raises(ValueError, match=r"two inputs\. Got 1"):
@@ -285,7 +285,7 @@ def test_inputs_alone_are_enough_to_average_over(line):
 def test_names_are_not_formulas(annealed, data):
     """An odd number of dollars, or a pair of them around nonsense, would otherwise end in an error when drawn."""
     X = data[0].set_axis(["$x^{$", "a very long name " * 9, "two\nlines"], axis=1)
-    model = AnnealedRegressor(n_iter=50, n_chains=1, random_state=0).fit(X, data[1])
+    model = AnnealedRegressor("gaussian", n_iter=50, n_chains=1, random_state=0).fit(X, data[1])
     figure = model.plot(X, data[1])
     figure.savefig(io.BytesIO(), format="png", dpi=20)
     labels = [ax.get_xlabel() for ax in figure.axes]

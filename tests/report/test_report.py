@@ -209,7 +209,7 @@ def test_inputs_alone_are_enough_to_draw(line):
 
 def test_what_is_not_drawn_is_said():
     X = np.random.default_rng(0).uniform(size=(40, 7))
-    model = AnnealedRegressor(k_max=0, n_iter=1, n_chains=1, random_state=0).fit(X, X[:, :4])
+    model = AnnealedRegressor("gaussian", k_max=0, n_iter=1, n_chains=1, random_state=0).fit(X, X[:, :4])
     assert "the first 3 of 4 outputs and the 6 of 7 inputs with the largest effect" in what_is_drawn(model)
 
 
@@ -266,7 +266,7 @@ def test_a_reader_can_predict_by_the_formula(family):
 
 def test_a_linear_model_is_a_line(data):
     X, y = data
-    model = AnnealedRegressor(k_max=0, n_iter=1, n_chains=1, random_state=0).fit(X, y)
+    model = AnnealedRegressor("gaussian", k_max=0, n_iter=1, n_chains=1, random_state=0).fit(X, y)
     shown = formula_html(model)
     assert "φ" not in shown
     assert "This is the whole model." in shown
@@ -290,7 +290,7 @@ def test_the_code_makes_the_model_again(options):
     rng = np.random.default_rng(2)
     X = rng.uniform(size=(40, 2))
     y = np.sin(6 * X[:, 0])
-    model = AnnealedRegressor(**options, n_iter=1000, n_chains=1, random_state=np.int64(4)).fit(X, y)
+    model = AnnealedRegressor("gaussian", **options, n_iter=1000, n_chains=1, random_state=np.int64(4)).fit(X, y)
     assert model.n_terms_ > 0
     namespace = {"X": X, "y": y}
     exec(recipe_code(model), namespace)
@@ -311,7 +311,9 @@ def test_what_keeps_the_code_from_that_is_said(line):
     assert row[1].endswith(" ...")
     assert len(row[1]) <= 100
     assert recipe_code(model).endswith(".fit(X, y, sample_weight)")
-    generator = AnnealedRegressor(n_iter=1, n_chains=1, random_state=np.random.RandomState(0)).fit(X, X[:, 0])
+    generator = AnnealedRegressor("gaussian", n_iter=1, n_chains=1, random_state=np.random.RandomState(0)).fit(
+        X, X[:, 0]
+    )
     assert "random_state=random_state" in recipe_code(generator)
     assert "a generator" in recipe_caveats(generator)[0]
 
@@ -361,4 +363,4 @@ def test_what_makes_no_sense_is_refused(line, tmp_path):
 
 def test_an_unfitted_model_has_no_report(tmp_path):
     with pytest.raises(NotFittedError):
-        AnnealedRegressor().report(tmp_path / "report.html")
+        AnnealedRegressor("gaussian").report(tmp_path / "report.html")

@@ -43,7 +43,7 @@ def pages(tmp_path_factory):
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.uniform(-3, 3, size=(60, 3)), columns=NAMES)
     y = (np.sin(X[NAMES[0]]) * X[NAMES[1]]).rename("</title></style><b>y</b>")
-    model = AnnealedRegressor(n_iter=200, n_chains=2, random_state=0).fit(X, y)
+    model = AnnealedRegressor("gaussian", n_iter=200, n_chains=2, random_state=0).fit(X, y)
     model.report(folder / "annealed.html", X, y, X_test=X[:9], y_test=y[:9], notes=[NAMES[1]])
     X, Y = X.to_numpy()[:, :1], np.column_stack([y, y**2])
     model = BayesianRegressor("gaussian", n_iter=500, n_draws=25, n_chains=2, random_state=0).fit(X, Y)

@@ -64,7 +64,7 @@ def test_new_y_of_noisy_data(name, n_sets):
     for seed in range(n_sets):
         rng = np.random.default_rng(seed)
         data, new = PROBLEMS[name].draw(rng), PROBLEMS[name].draw(rng, 4000)
-        model = BayesianRegressor(random_state=seed, n_iter=20_000, n_jobs=2).fit(data.X, data.Y[:, 0])
+        model = BayesianRegressor("gaussian", random_state=seed, n_iter=20_000, n_jobs=2).fit(data.X, data.Y[:, 0])
         low, high = model.predict_interval(new.X, 0.9)
         shares.append(((low <= new.Y[:, 0]) & (new.Y[:, 0] <= high)).mean())
     assert 0.86 < np.mean(shares) < 0.94

@@ -437,7 +437,7 @@ def test_a_box_of_other_inputs_is_refused(content, tmp_path):
 
 def test_a_file_without_a_parameter_gets_its_default(content, tmp_path):
     without = edit(content, lambda document: document["parameters"].pop("patience"))
-    assert load_bytes(without, tmp_path).patience == AnnealedRegressor().patience
+    assert load_bytes(without, tmp_path).patience == AnnealedRegressor("gaussian").patience
 
 
 # Whatever happens to the bytes

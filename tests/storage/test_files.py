@@ -137,7 +137,9 @@ def test_equal_models_make_equal_files(models, name, tmp_path):
 def test_networks_of_one_function_make_equal_files(tmp_path):
     """Their arrays of one row and one column lie both ways in memory."""
     X = np.linspace(0, 1, 40)[:, None]
-    model = saltus.AnnealedRegressor(n_iter=200, k_max=1, n_chains=1, random_state=0).fit(X, np.exp(-10 * X[:, 0] ** 2))
+    model = saltus.AnnealedRegressor("gaussian", n_iter=200, k_max=1, n_chains=1, random_state=0).fit(
+        X, np.exp(-10 * X[:, 0] ** 2)
+    )
     assert model.n_terms_ == 1
     assert _pack(through_file(model, tmp_path)) == _pack(model)
 
@@ -175,7 +177,7 @@ def test_a_model_that_joblib_mapped_into_memory_can_be_saved(models, tmp_path):
 
 def test_an_unfitted_model_is_not_saved(tmp_path):
     with pytest.raises(NotFittedError):
-        AnnealedRegressor().save(tmp_path / "model.saltus")
+        AnnealedRegressor("gaussian").save(tmp_path / "model.saltus")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -61,10 +61,12 @@ def _fit_all_sorts() -> None:
     X = rng.random((40, 2))
     y = np.sin(6 * X[:, 0]) + X[:, 1]
     models = (
-        AnnealedRegressor(patience=2, k_max=3, n_chains=1, random_state=0),  # with hops
+        AnnealedRegressor(n_iter=1, n_chains=1, random_state=0),
+        AnnealedRegressor("gaussian", patience=2, k_max=3, n_chains=1, random_state=0),  # with hops
         AnnealedRegressor(Radial("gaussian", metric="standardized"), n_iter=1, n_chains=1, random_state=0),
-        AnnealedRegressor("hinges", n_iter=1, n_chains=1, random_state=0),  # with a start that grows
+        AnnealedRegressor("hinges", n_iter=1, n_chains=1, random_state=0),
         BayesianRegressor(n_iter=2, n_warmup=1, n_draws=1, n_chains=1, random_state=0),
+        BayesianRegressor("gaussian", n_iter=2, n_warmup=1, n_draws=1, n_chains=1, random_state=0),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

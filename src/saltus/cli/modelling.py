@@ -22,7 +22,7 @@ from saltus.estimators import (
 from saltus.estimators.sampled import lacks_draws
 from saltus.estimators.sampling import USUAL_ITERATIONS
 from saltus.families import make_family
-from saltus.families.options import DEFAULT_NAME, OPTIONS
+from saltus.families.options import DEFAULT_RADIAL_NAME, OPTIONS
 from saltus.inspection.document import join_names
 
 # A longer chain keeps more draws, up to so many: prediction takes its time.
@@ -102,7 +102,7 @@ def _family(options: argparse.Namespace) -> dict[str, Any]:
     chosen = {option.name: getattr(options, option.name) for option in OPTIONS if getattr(options, option.name)}
     if not chosen:
         return {} if options.basis is None else {"basis": options.basis}
-    return {"basis": make_family(options.basis or DEFAULT_NAME, **chosen)}
+    return {"basis": make_family(options.basis or DEFAULT_RADIAL_NAME, **chosen)}
 
 
 def name_columns(model: NetworkRegressor, data: Data) -> None:

@@ -29,7 +29,7 @@ def run(picture: Path, *, n_iter: int | str, n_chains: int, seed: int, out: Text
         file=out,
         flush=True,
     )
-    model = AnnealedRegressor(n_iter=n_iter, n_chains=n_chains, n_jobs=-1, random_state=seed, verbose=1)
+    model = AnnealedRegressor("gaussian", n_iter=n_iter, n_chains=n_chains, n_jobs=-1, random_state=seed, verbose=1)
     model.fit(X[:N_ROWS], y[:N_ROWS])
     X_new, y_new = X[N_ROWS:], y[N_ROWS:]
     possible = 1 - NOISE**2 / y_new.var()

@@ -37,7 +37,7 @@ def run(picture: Path, *, n_iter: int, n_chains: int, seed: int, out: TextIO) ->
         flush=True,
     )
     model = BayesianRegressor(
-        n_iter=n_iter, n_draws=500, n_chains=n_chains, n_jobs=-1, random_state=seed, verbose=1
+        "gaussian", n_iter=n_iter, n_draws=500, n_chains=n_chains, n_jobs=-1, random_state=seed, verbose=1
     ).fit(X, y)
     X_new, y_new = make_sinc(N_NEW, seed + 1)
     low, high = model.predict_interval(X_new, 0.9)

@@ -55,13 +55,13 @@ class AnnealedRegressor(SearchedModel):
 
     Parameters
     ----------
-    basis : str, family, or list of these, default="gaussian"
+    basis : str, family, or list of these, default="auto"
         The family of terms: a name, or a family with options such as ``saltus.Radial("gaussian", metric="euclidean")``;
-        networks mix the families of a list. "linear", "cubic", "thin_plate", "gaussian", "multiquadric",
-        "inverse_multiquadric" and "mexican_hat" stand for :class:`saltus.Radial` with its defaults: functions of the
-        distance to a centre under a learned metric; "hinges", "steps", "bumps", "wavelets" and "mars" for
-        :class:`saltus.Product`; "ridges" for :class:`saltus.Ridge`; "auto" for hinges, bumps, steps and ridges mixed,
-        which suits most tables.
+        networks mix the families of a list. "auto": hinges, bumps, steps and ridges mixed, which suits most data.
+        "linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric" and "mexican_hat" stand for
+        :class:`saltus.Radial` with its defaults: functions of the distance to a centre under a learned metric;
+        "hinges", "steps", "bumps", "wavelets" and "mars" for :class:`saltus.Product`; "ridges" for
+        :class:`saltus.Ridge`.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one term in P = C k.
     term_cost : {"auto", "full", "paper"} or int, default="auto"
@@ -202,7 +202,7 @@ class AnnealedRegressor(SearchedModel):
 
     def __init__(
         self,
-        basis: str | Family | list[str | Family] = "gaussian",
+        basis: str | Family | list[str | Family] = "auto",
         *,
         criterion: str | float = "aicc",
         term_cost: str | int = "auto",

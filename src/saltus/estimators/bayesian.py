@@ -149,7 +149,7 @@ class BayesianRegressor(SampledModel):
 
     def __init__(
         self,
-        basis: str | Family = "gaussian",
+        basis: str | Family = "auto",
         *,
         linear: str = "auto",
         k_max: int | None = None,

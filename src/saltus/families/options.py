@@ -25,9 +25,9 @@ RIDGE_NAMES: dict[str, tuple[str, int | None]] = {"ridges": ("sigmoid", None)}
 FAMILY_NAMES: tuple[str, ...] = (*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES)
 AUTO, MIXED = "auto", ("hinges", "bumps", "steps", "ridges")
 
-# All names that basis takes, and the one that is taken where none is given.
+# All names that basis takes; those that are taken where none is given, and where options ask for radial terms.
 NAMES: tuple[str, ...] = (AUTO, *FAMILY_NAMES)
-DEFAULT_NAME = "gaussian"
+DEFAULT_NAME, DEFAULT_RADIAL_NAME = AUTO, "gaussian"
 
 
 @dataclass(frozen=True)

@@ -71,14 +71,16 @@ def diagnose(scalars: Mapping[str, Floats]) -> tuple[Diagnostic, ...]:
             found.append(Diagnostic(name, np.nan, np.nan, np.nan))
             continue
         axes = {"chain_axis": 0, "draw_axis": 1}
-        found.append(
-            Diagnostic(
-                name,
-                rhat=float(array_stats.rhat(values, **axes)),
-                ess_bulk=float(array_stats.ess(values, method="bulk", **axes)),
-                ess_tail=float(array_stats.ess(values, method="tail", prob=(0.05, 0.95), **axes)),
+        # R-hat is infinite where every chain stays at a value of its own.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found.append(
+                Diagnostic(
+                    name,
+                    rhat=float(array_stats.rhat(values, **axes)),
+                    ess_bulk=float(array_stats.ess(values, method="bulk", **axes)),
+                    ess_tail=float(array_stats.ess(values, method="tail", prob=(0.05, 0.95), **axes)),
+                )
             )
-        )
     return tuple(found)
 
 
@@ -163,8 +165,9 @@ def _what_is_stuck(
     said = []
     if any(d.name == "k" and np.isnan(d.rhat) for d in diagnostics):
         said.append(f"k never changed. Raise {longer}, or look whether one size is all that the data and k_max allow.")
-    names = dict.fromkeys(name for chain in moves for name in chain if name not in MAY_NEVER_BE_ACCEPTED)
-    # A chain that has never chosen a move does not name it.
+    chosen = (name for chain in moves for name, count in chain.items() if count.chosen > 0)
+    names = dict.fromkeys(name for name in chosen if name not in MAY_NEVER_BE_ACCEPTED)
+    # A chain that has never chosen a move need not name it.
     never = [name for name in names if not any(chain[name].accepted for chain in moves if name in chain)]
     if never:
         said.append(

@@ -39,7 +39,7 @@ def test_fits_with_many_rows_find_the_function(many_rows, regressor, monkeypatch
 
 def test_a_fit_with_many_rows_runs_in_short_rounds(many_rows):
     policy = replace(FEW, most_rows_of_long_rounds=N_ROWS // 20)
-    model = with_policy(AnnealedRegressor(random_state=0, n_chains=2), policy).fit(*many_rows)
+    model = with_policy(AnnealedRegressor("gaussian", random_state=0, n_chains=2), policy).fit(*many_rows)
     assert model.n_iter_ % (A_ROUND // 20) == 0
     assert model.n_iter_ < A_ROUND
 
@@ -47,7 +47,7 @@ def test_a_fit_with_many_rows_runs_in_short_rounds(many_rows):
 def test_a_round_with_many_rows_is_polished_once(many_rows):
     with_many, with_few = (
         with_policy(
-            AnnealedRegressor(random_state=0, n_chains=1, init="random"),
+            AnnealedRegressor("gaussian", random_state=0, n_chains=1, init="random"),
             replace(FEW, iterations_a_round=500, many_rows=limit),
         ).fit(*many_rows)
         for limit in (200, N_ROWS)
@@ -59,7 +59,7 @@ def test_a_round_with_many_rows_is_polished_once(many_rows):
 
 def test_a_fit_of_more_rows_than_descents_see_is_resumed_to_the_last_bit(many_rows, monkeypatch, tmp_path):
     def make_model():
-        model = AnnealedRegressor(random_state=0, n_chains=2, n_iter=3000)
+        model = AnnealedRegressor("gaussian", random_state=0, n_chains=2, n_iter=3000)
         return with_policy(model, replace(FEW, most_rows=500))
 
     whole = make_model().fit(*many_rows)
@@ -73,13 +73,15 @@ def test_a_fit_of_more_rows_than_descents_see_is_resumed_to_the_last_bit(many_ro
 
 
 def test_the_status_says_how_near_chains_are_for_so_many_rows(many_rows):
-    model = with_policy(AnnealedRegressor(random_state=0, n_chains=3, n_iter=20), same_a_row=1e3).fit(*many_rows)
+    model = with_policy(AnnealedRegressor("gaussian", random_state=0, n_chains=3, n_iter=20), same_a_row=1e3).fit(
+        *many_rows
+    )
     assert "3 of 3 chains ended within 1e+06" in model.result_.status
     assert "3 of 3 chains ended within" in str(model.summary())
 
 
 def test_chains_agree_within_what_is_near():
-    model = AnnealedRegressor(random_state=0, n_chains=2, n_iter=5, init="random", polish=False)
+    model = AnnealedRegressor("gaussian", random_state=0, n_chains=2, n_iter=5, init="random", polish=False)
     X = np.random.default_rng(0).random((50, 2))
     chains = model.fit(X, np.sin(9 * X[:, 0])).result_.chains
     apart = abs(chains[0].best.log_posterior - chains[1].best.log_posterior)
@@ -89,7 +91,7 @@ def test_chains_agree_within_what_is_near():
 
 def test_a_chain_starts_again_where_it_is_behind_by_more_than_is_near(many_rows):
     X, y = many_rows
-    model = AnnealedRegressor(random_state=0, n_chains=1, n_iter=20).fit(X, y)
+    model = AnnealedRegressor("gaussian", random_state=0, n_chains=1, n_iter=20).fit(X, y)
     best, design = model.result_.chains[0].best, make(X, y)
     chain = Chain(np.random.default_rng(0), best.network.terms, model.result_.chains[0])
     ahead = replace(best, log_posterior=best.log_posterior + 500.0)
@@ -101,7 +103,7 @@ def test_a_chain_starts_again_where_it_is_behind_by_more_than_is_near(many_rows)
 
 def test_a_callback_is_told_and_heard_while_a_chain_is_on_its_way_to_the_start(many_rows):
     told = []
-    model = with_policy(AnnealedRegressor(random_state=0), FEW)
+    model = with_policy(AnnealedRegressor("gaussian", random_state=0), FEW)
     with pytest.warns(EarlyEndWarning):
         model.fit(*many_rows, callback=lambda progress: told.append(progress) or True)
     first = told[0]

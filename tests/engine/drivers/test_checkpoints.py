@@ -22,8 +22,8 @@ X = rng.uniform(-1, 1, size=(80, 2))
 y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(80)
 kind, n_kills, checkpoint, outcome = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
 options = {"n_iter": 2_000_000, "n_chains": 2} if kind == "given" else {"patience": 6, "n_chains": 2}
-model = AnnealedRegressor(random_state=0, **options)
-AnnealedRegressor(n_iter=100).fit(X, y)  # compiles, or loads what was compiled
+model = AnnealedRegressor("gaussian", random_state=0, **options)
+AnnealedRegressor("gaussian", n_iter=100).fit(X, y)  # compiles, or loads what was compiled
 random.seed(1)
 killed = 0
 while True:
@@ -63,7 +63,7 @@ def test_a_fit_that_is_killed_again_and_again_ends_as_if_it_had_not_been(kind, n
 
 def test_a_fit_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
     path = tmp_path / "run.ckpt"
-    model = AnnealedRegressor(n_iter=200_000, n_chains=3, random_state=0)
+    model = AnnealedRegressor("gaussian", n_iter=200_000, n_chains=3, random_state=0)
     whole = model.fit(*data).result_
     told = []
     with pytest.warns(EarlyEndWarning):
@@ -75,7 +75,7 @@ def test_a_fit_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
 def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
     monkeypatch.setattr("saltus.estimators.progress.SECONDS_BETWEEN_REPORTS", 0.0)
     path = tmp_path / "run.ckpt"
-    model = BayesianRegressor(n_iter=60_000, n_warmup=10_000, n_draws=70, n_chains=2, random_state=0)
+    model = BayesianRegressor("gaussian", n_iter=60_000, n_warmup=10_000, n_draws=70, n_chains=2, random_state=0)
     whole = model.fit(*data).chains_
     with pytest.warns(EarlyEndWarning):
         model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda progress: progress.iteration > 35_000)
@@ -87,8 +87,8 @@ def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monke
 def test_a_checkpoint_of_something_else_is_refused(data, tmp_path):
     X, y = data
     path = tmp_path / "run.ckpt"
-    model = AnnealedRegressor(n_iter=500, n_chains=2, random_state=0).fit(X, y, checkpoint=path)
-    for other, target in [(model, y + 1.0), (AnnealedRegressor(n_iter=501, n_chains=2), y)]:
+    model = AnnealedRegressor("gaussian", n_iter=500, n_chains=2, random_state=0).fit(X, y, checkpoint=path)
+    for other, target in [(model, y + 1.0), (AnnealedRegressor("gaussian", n_iter=501, n_chains=2), y)]:
         with pytest.raises(FileError, match="other data or other options"):
             other.fit(X, target, resume=path)
     with pytest.raises(FileNotFoundError, match="no checkpoint"):
@@ -109,7 +109,7 @@ def test_a_checkpoint_of_something_else_is_refused(data, tmp_path):
 def test_a_checkpoint_whose_chains_are_not_of_the_variant_that_they_name_is_refused(data, tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr("saltus.storage.checkpoints.write_checkpoint", lambda _, state: written.append(state))
-    model = AnnealedRegressor(n_iter=30_000, n_chains=2, random_state=0)
+    model = AnnealedRegressor("gaussian", n_iter=30_000, n_chains=2, random_state=0)
     model.fit(*data, checkpoint=tmp_path / "run.ckpt", checkpoint_every=0)
     design = model._make_design(check_data(model, *data, None))
     own, shared = (next(state.chains[n] for state in written if state.chains[n].halfway) for n in range(2))
@@ -128,7 +128,9 @@ def test_a_checkpoint_whose_chains_are_not_of_the_variant_that_they_name_is_refu
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(data, tmp_path):
     with pytest.warns(UserWarning, match="could not be written"):
-        model = AnnealedRegressor(n_iter=500, n_chains=2).fit(*data, checkpoint=tmp_path / "nowhere" / "run.ckpt")
+        model = AnnealedRegressor("gaussian", n_iter=500, n_chains=2).fit(
+            *data, checkpoint=tmp_path / "nowhere" / "run.ckpt"
+        )
     assert np.isfinite(model.predict(data[0])).all()
 
 
@@ -138,7 +140,7 @@ def test_checkpoints_are_written_as_often_as_asked(data, tmp_path, monkeypatch):
         "saltus.engine.drivers.checkpoints.monotonic", lambda: now.__setitem__(0, now[0] + 1.0) or now[0]
     )
     monkeypatch.setattr("saltus.storage.checkpoints.write_checkpoint", lambda *_: times.append(now[0]))
-    model = AnnealedRegressor(n_iter=300_000, n_chains=1, random_state=0)
+    model = AnnealedRegressor("gaussian", n_iter=300_000, n_chains=1, random_state=0)
     n_written = {}
     for seconds in (0, 7, 10**6):
         times.clear()
@@ -151,7 +153,7 @@ def test_checkpoints_are_written_as_often_as_asked(data, tmp_path, monkeypatch):
 def test_checkpoints_come_back_as_they_were_written(data, tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr("saltus.storage.checkpoints.write_checkpoint", lambda _, state: written.append(state))
-    model = AnnealedRegressor(n_iter=30_000, n_chains=2, random_state=0)
+    model = AnnealedRegressor("gaussian", n_iter=30_000, n_chains=2, random_state=0)
     model.fit(*data, checkpoint=tmp_path / "run.ckpt", checkpoint_every=0)
     assert any(chain.halfway is not None for state in written for chain in state.chains)
     design = model._make_design(check_data(model, *data, None))

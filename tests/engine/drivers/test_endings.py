@@ -55,7 +55,7 @@ def test_rounds_end_where_chains_are_near_or_improve_no_more(data, values, histo
 
 
 def test_the_status_says_how_many_chains_are_near_and_what_may_help(data):
-    chain = AnnealedRegressor(n_iter=1000, n_chains=1, k_max=1, random_state=0).fit(*data).result_.chains[0]
+    chain = AnnealedRegressor("gaussian", n_iter=1000, n_chains=1, k_max=1, random_state=0).fit(*data).result_.chains[0]
     behind = dataclasses.replace(chain, best=dataclasses.replace(chain.best, log_posterior=-1e9))
     for settings, stop_signal, named in [
         (GIVEN, StopSignal(), "a larger n_iter"),

@@ -89,7 +89,9 @@ def test_time_alone_ends_a_fit(data, monkeypatch):
 
 @pytest.mark.parametrize("options", [{"patience": 3}, {"patience": None, "max_time": 0.3}])
 def test_no_terms_no_hops(data, options):
-    model = with_policy(AnnealedRegressor(k_max=0, n_chains=1, random_state=0, **options), iterations_a_round=200)
+    model = with_policy(
+        AnnealedRegressor("gaussian", k_max=0, n_chains=1, random_state=0, **options), iterations_a_round=200
+    )
     model.fit(*data)
     assert model.n_terms_ == 0
 
@@ -115,7 +117,7 @@ def test_hops_tell_how_they_are_going(data):
 
 def test_without_patience_or_time_there_is_no_end(data):
     with pytest.raises(ValueError, match="goes on until max_time, which is None"):
-        AnnealedRegressor(patience=None).fit(*data)
-    AnnealedRegressor(patience=None, n_iter=100, n_chains=1).fit(*data)
+        AnnealedRegressor("gaussian", patience=None).fit(*data)
+    AnnealedRegressor("gaussian", patience=None, n_iter=100, n_chains=1).fit(*data)
     annealed = AnnealedRegressor(ONE_WIDTH, patience=None, max_time=0.5, polish=False, n_chains=1).fit(*data)
     assert annealed.n_iter_ > 20_000, "without descents there are no hops"

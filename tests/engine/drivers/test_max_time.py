@@ -20,7 +20,7 @@ def compiled(data):
     """Compile the sampler, so that no time goes into that."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        BayesianRegressor(n_iter=10, n_draws=5).fit(*data)
+        BayesianRegressor("gaussian", n_iter=10, n_draws=5).fit(*data)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def ticks(monkeypatch):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "error::saltus.EarlyEndWarning")
 def test_max_time_ends_chains_on_threads(data):
-    model = BayesianRegressor(**ENDLESS, n_warmup=100, max_time=2.0, n_jobs=2).fit(*data)
+    model = BayesianRegressor("gaussian", **ENDLESS, n_warmup=100, max_time=2.0, n_jobs=2).fit(*data)
     assert model.status_.startswith("Stopped by max_time after 2 s, with ")
     assert np.isfinite(model.predict(data[0])).all()
 
@@ -40,7 +40,7 @@ def test_max_time_ends_chains_on_threads(data):
 @pytest.mark.usefixtures("ticks")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "error::saltus.EarlyEndWarning")
 def test_max_time_ends_a_sampler_with_the_draws_so_far(data):
-    model = BayesianRegressor(**ENDLESS, n_warmup=100, max_time=40_000).fit(*data)
+    model = BayesianRegressor("gaussian", **ENDLESS, n_warmup=100, max_time=40_000).fit(*data)
     n_draws = len(model.chains_[0].draws)
     assert len(model.chains_) == 2  # though the second has to wait for the first
     assert 10 < n_draws <= 200
@@ -55,7 +55,7 @@ def test_max_time_ends_a_sampler_with_the_draws_so_far(data):
 @pytest.mark.usefixtures("ticks")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "error::saltus.EarlyEndWarning")
 def test_a_warm_up_that_was_not_asked_for_takes_a_third_of_max_time(data):
-    model = BayesianRegressor(**ENDLESS, max_time=60_000).fit(*data)
+    model = BayesianRegressor("gaussian", **ENDLESS, max_time=60_000).fit(*data)
     assert len(model.chains_) == 2
     assert 10 < len(model.chains_[0].draws) <= 200  # of 300 ticks for each chain
     assert model.status_.startswith("Stopped by max_time")
@@ -64,7 +64,7 @@ def test_a_warm_up_that_was_not_asked_for_takes_a_third_of_max_time(data):
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(("max_time", "n_warmup"), [(0.5, 10**8), (1e-9, None)])
 def test_max_time_in_warm_up_keeps_the_states_that_chains_are_in(data, max_time, n_warmup):
-    model = BayesianRegressor(**ENDLESS, n_warmup=n_warmup, max_time=max_time)
+    model = BayesianRegressor("gaussian", **ENDLESS, n_warmup=n_warmup, max_time=max_time)
     with pytest.warns(
         EarlyEndWarning, match=r"Stopped by max_time after .* s: .* in warm-up, .* unconverged"
     ) as caught:
@@ -76,7 +76,9 @@ def test_max_time_in_warm_up_keeps_the_states_that_chains_are_in(data, max_time,
 
 @pytest.mark.usefixtures("ticks")
 def test_too_few_draws_by_max_time_are_warned_of(data):
-    model = BayesianRegressor(n_iter=1000, n_warmup=0, n_draws=100, n_chains=1, max_time=350, random_state=0)
+    model = BayesianRegressor(
+        "gaussian", n_iter=1000, n_warmup=0, n_draws=100, n_chains=1, max_time=350, random_state=0
+    )
     with pytest.warns() as caught:
         model.fit(*data)
     assert {each.category for each in caught} == {EarlyEndWarning, ConvergenceWarning}
@@ -85,7 +87,7 @@ def test_too_few_draws_by_max_time_are_warned_of(data):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_time_to_spare_changes_nothing(data):
-    model = BayesianRegressor(n_iter=2000, n_draws=20, n_chains=2, random_state=0)
+    model = BayesianRegressor("gaussian", n_iter=2000, n_draws=20, n_chains=2, random_state=0)
     whole = model.fit(*data).chains_
     timed = model.set_params(max_time=600).fit(*data)
     assert same(timed.chains_, whole)
@@ -97,7 +99,7 @@ def test_time_to_spare_changes_nothing(data):
 @pytest.mark.parametrize("n_warmup", [10_000, None])
 def test_a_sampler_ended_by_max_time_goes_on_from_its_checkpoint(data, tmp_path, n_warmup):
     path = tmp_path / "run.ckpt"
-    model = BayesianRegressor(n_iter=200_000, n_warmup=n_warmup, n_draws=200, n_chains=2, random_state=0)
+    model = BayesianRegressor("gaussian", n_iter=200_000, n_warmup=n_warmup, n_draws=200, n_chains=2, random_state=0)
     whole = model.fit(*data).chains_
     cut = model.set_params(max_time=0.5).fit(*data, checkpoint=path, checkpoint_every=0)
     assert "Stopped by max_time" in cut.status_

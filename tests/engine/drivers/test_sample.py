@@ -13,7 +13,7 @@ from tests.policies import with_policy
 def test_a_sampler_is_the_same_however_its_blocks_fall(data, n_rows):
     X, y = (np.resize(values, (n_rows, *values.shape[1:])) for values in data)
     X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
-    model = BayesianRegressor(n_iter=777, n_warmup=500, n_draws=3, k_max=40, n_chains=1, random_state=0)
+    model = BayesianRegressor("gaussian", n_iter=777, n_warmup=500, n_draws=3, k_max=40, n_chains=1, random_state=0)
     found = []
     for block_seconds in (0.0, 1e9):  # as short as can be, and four times as long as the last
         found.append(with_policy(model, block_seconds=block_seconds).fit(X, y).chains_)

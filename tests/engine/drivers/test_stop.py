@@ -44,7 +44,7 @@ def test_a_handler_of_somebody_else_is_left_alone(data):
     seen = []
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(True))
     try:
-        AnnealedRegressor(n_iter=100).fit(*data, callback=lambda _: signal.raise_signal(signal.SIGINT))
+        AnnealedRegressor("gaussian", n_iter=100).fit(*data, callback=lambda _: signal.raise_signal(signal.SIGINT))
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen
@@ -74,7 +74,9 @@ def test_ctrl_c_in_warm_up_keeps_the_states_that_chains_are_in(data, hears_ctrl_
         if len(pressed) == n_jobs:
             press_ctrl_c()
 
-    model = BayesianRegressor(n_iter=10**8, n_warmup=10**8, n_draws=10**4, n_chains=2, n_jobs=n_jobs, random_state=0)
+    model = BayesianRegressor(
+        "gaussian", n_iter=10**8, n_warmup=10**8, n_draws=10**4, n_chains=2, n_jobs=n_jobs, random_state=0
+    )
     with pytest.warns(EarlyEndWarning, match=r"Interrupted: .* in warm-up, .* unconverged states") as caught:
         model.fit(*data, callback=press_when_all_have_begun)
     assert len(caught) == 1
@@ -90,7 +92,7 @@ def test_ctrl_c_in_warm_up_keeps_the_states_that_chains_are_in(data, hears_ctrl_
 @needs_posix
 def test_ctrl_c_before_a_sampler_has_begun_raises(data, hears_ctrl_c, monkeypatch):
     monkeypatch.setattr("saltus.engine.drivers.sample.set_independent_terms", lambda *_: press_ctrl_c())
-    model = BayesianRegressor(n_chains=2, random_state=0)
+    model = BayesianRegressor("gaussian", n_chains=2, random_state=0)
     with pytest.raises(KeyboardInterrupt, match="before its chains had begun"):
         model.fit(*data)
     assert not hasattr(model, "chains_")

@@ -60,14 +60,14 @@ def test_a_name_stands_for_the_family_with_its_defaults_and_families_can_be_sear
         AnnealedRegressor(Radial("cubic"), **options).fit(X, y).predict(X), by_name.predict(X)
     )
     families = ["gaussian", Radial("cubic", metric="standardized"), Radial("gaussian", widths="shared")]
-    search = GridSearchCV(AnnealedRegressor(**options), {"basis": families}, cv=2).fit(X, y)
+    search = GridSearchCV(AnnealedRegressor("gaussian", **options), {"basis": families}, cv=2).fit(X, y)
     assert search.best_params_["basis"] in families
     assert len({score.item() for score in search.cv_results_["mean_test_score"]}) == 3
 
 
 def test_attributes_of_the_family_before_are_forgotten():
     X, y = make_friedman1(60, n_features=5, random_state=0)
-    model = AnnealedRegressor(n_iter=200, n_chains=2, random_state=0).fit(X, y)
+    model = AnnealedRegressor("gaussian", n_iter=200, n_chains=2, random_state=0).fit(X, y)
     assert model.relevance_.shape == (5,)
     model.set_params(basis=Radial("gaussian", metric="standardized")).fit(X, y)
     assert not hasattr(model, "relevance_")
@@ -77,7 +77,7 @@ def test_attributes_of_the_family_before_are_forgotten():
 @pytest.fixture(scope="module")
 def friedman():
     X, y = make_friedman1(300, n_features=8, noise=1.0, random_state=0)
-    return X, y, AnnealedRegressor(**QUICK).fit(X, y)
+    return X, y, AnnealedRegressor("gaussian", **QUICK).fit(X, y)
 
 
 def test_inputs_that_do_not_matter_are_switched_off(friedman):
@@ -112,7 +112,7 @@ def test_the_attributes_are_the_model_and_its_criterion(friedman, basis, term_co
 def test_units_of_any_input_change_nothing(scale):
     X, y = make_friedman1(200, n_features=6, noise=1.0, random_state=2)
     new = make_friedman1(50, n_features=6, random_state=3)[0]
-    model = AnnealedRegressor(**QUICK).fit(X, y)
+    model = AnnealedRegressor("gaussian", **QUICK).fit(X, y)
     for i in range(6):
         factor = np.where(np.arange(6) == i, scale, 1.0)
         other = clone(model).fit(X * factor, y)
@@ -157,7 +157,7 @@ def test_half_of_the_chains_have_own_widths_where_the_metric_is_learned_and_the_
 
 
 def test_a_chain_far_behind_starts_again_as_the_variant_that_leads(two_bumps):
-    model = AnnealedRegressor(criterion="bic", random_state=0, n_chains=2, patience=2).fit(*two_bumps)
+    model = AnnealedRegressor("gaussian", criterion="bic", random_state=0, n_chains=2, patience=2).fit(*two_bumps)
     assert all((widths_of(chain.best.network) != 1).any() for chain in model.result_.chains)
     best = max(chain.best.log_posterior for chain in model.result_.chains)
     assert model.log_posterior_ == best
@@ -172,7 +172,7 @@ def test_own_widths_of_a_basis_without_one_are_refused(two_bumps, basis):
 def test_given_centres_start_with_width_1(two_bumps):
     X, y = two_bumps
     given = np.array([[-1.0], [0.5], [1.5]])
-    model = AnnealedRegressor(init=given, n_iter=500, n_chains=1, random_state=0).fit(X, y)
+    model = AnnealedRegressor("gaussian", init=given, n_iter=500, n_chains=1, random_state=0).fit(X, y)
     start = model.result_.chains[0].snapshots[0].network
     np.testing.assert_allclose(start.places, given, atol=1e-12)
     np.testing.assert_allclose(widths_of(start), 1.0, rtol=1e-12)
@@ -184,7 +184,7 @@ def test_given_centres_start_with_width_1(two_bumps):
 def posterior():
     X, y = make_friedman1(60, n_features=5, noise=1.0, random_state=0)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        return X, BayesianRegressor(n_iter=1000, n_draws=50, n_chains=1, random_state=0).fit(X, y)
+        return X, BayesianRegressor("gaussian", n_iter=1000, n_draws=50, n_chains=1, random_state=0).fit(X, y)
 
 
 def test_a_sampler_has_no_term_that_sees_less_than_one_row(posterior):

@@ -295,7 +295,9 @@ def _place_start(
         many = mixture.wants_descent
         starts = [starting_terms(rng, design, many=many) for _ in range(count_starts(design))]
     terms = starts[0]
-    if mixture.wants_descent and len(terms) > 0:
+    # A long warm-up leaves a grown start behind without, and a descent may blow the last bits of the data up.
+    is_long = settings.has_g_prior and settings.n_warmup >= settings.policy.fewest_iterations_to_sample
+    if mixture.wants_descent and len(terms) > 0 and not is_long:
 
         def take_steps(landscape: Landscape, terms: TermSet) -> Candidate:
             return descend(landscape, independent(landscape, terms), STARTING_STEPS, stop_signal.go_on)

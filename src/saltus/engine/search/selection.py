@@ -29,6 +29,9 @@ FLATTEST = 1e-8
 # Candidates are scored by so many tiles of rows, drawn anew for every term where there are more; finalists by all rows.
 # Where tiles are too few, what looks best is what explains the noise of these rows.
 MOST_TILES = 32
+# Of candidates that differ by less than this share the first is taken: two steps in the same gap of the data are alike,
+# and rounding, which depends on the order of rows, must not choose.
+ROUNDING = 1e-9
 # So many times candidates are drawn anew where none of the finalists can come in.
 MOST_DRAWS = 5
 
@@ -126,7 +129,7 @@ def choose_finalists(pool: Pool) -> int:
     for a in range(pool.best.size):
         at = -1
         for b in range(pool.gain.size):
-            if pool.gain[b] > 0.0 and (at < 0 or pool.gain[b] > pool.gain[at]):
+            if pool.gain[b] > 0.0 and (at < 0 or pool.gain[b] > (1.0 + ROUNDING) * pool.gain[at]):
                 at = b
         if at < 0:
             break
@@ -154,7 +157,7 @@ def bring_in_best(problem: Problem, state: State, work: Workspace, pool: Pool) -
         ):
             n_own = count_after_edit(problem.families, state.terms, state.n_own[0], edits, a)
             value = log_density_kernel(problem, scratch.rss, k + 1, n_own, state.terms.shared)
-            if value > best_value:
+            if best < 0 or value > best_value + ROUNDING * abs(best_value):
                 best, best_value = a, value
     if best < 0 or best_value < -0.5 * UNAFFORDABLE:
         return False
