@@ -2,17 +2,19 @@
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from saltus.estimators.base import NetworkRegressor
+from saltus.families import UserFamily
 from saltus.storage.atomic import replacing
 from saltus.storage.container import FileError, pack, read, unpack
 from saltus.storage.encoding import Decoder, Encoder
 from saltus.storage.schema import REGRESSORS, check_sizes, check_types, fitted_names
+from saltus.storage.user_families import families_in
 
 FORMAT = "saltus model"
 
@@ -26,14 +28,15 @@ def save(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
     model._validate_params()
     content = _pack(model)
     try:
-        unpack(FORMAT, io.BytesIO(content), _build)  # what cannot be read is not written
+        families = families_in(model._single_network.mixture)
+        unpack(FORMAT, io.BytesIO(content), _build, families)  # what cannot be read is not written
     except FileError as error:
         raise FileError(f"The model cannot be saved: its file {error}") from error
     with replacing(path) as file:
         file.write(content)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, families: Sequence[UserFamily] = ()) -> Any:
     """Read a model that :meth:`saltus.AnnealedRegressor.save` wrote.
 
     Nothing in a file is executed: a model is made of numbers, names and classes of this library.
@@ -41,6 +44,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path-like
+    families : sequence of UserFamily, default=()
+        The families of your own that the model has, with the options that they had: a file holds no code. Others may be
+        among them.
 
     Returns
     -------
@@ -50,9 +56,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     FileError
-        If the file is damaged, is no model file, is larger than 1 GiB, or was written in a newer format.
+        If the file is damaged, is no model file, is larger than 1 GiB, or was written in a newer format; or if it has
+        terms of a family of your own that was not given.
     """
-    return read(FORMAT, path, _build)
+    strange = [each for each in families if not isinstance(each, UserFamily)]
+    if strange:
+        raise TypeError(f"families must be families of your own, such as [MyFamily()]. Got {strange[0]!r}.")
+    return read(FORMAT, path, _build, families)
 
 
 def _pack(model: NetworkRegressor) -> bytes:
