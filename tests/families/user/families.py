@@ -17,7 +17,7 @@ class OwnRidge(UserFamily):
     def column(self, X, parameters, ranges):
         inside = np.clip(parameters[2:], 1e-3, 1 - 1e-3)
         v = np.log(inside / (1 - inside))
-        a = v / np.linalg.norm(v)
+        a = v / max(np.linalg.norm(v), 1e-150)
         reach = np.linalg.norm(a * np.minimum(np.abs(ranges).max(axis=0), 4.0))
         slope = 0.3 * (20 / 0.3) ** parameters[1]
         return np.tanh(slope * (X @ a - (2 * parameters[0] - 1) * reach))
