@@ -37,6 +37,7 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
         self.parts: list[tuple[str, dict[str, Any]]] = []  # each after those that it refers to
+        self.families: list[UserFamily] = []  # that a user wrote
         self._references: dict[int, tuple[Any, Any]] = {}  # by id; the value is kept, so that the id stays its own
 
     def encode(self, value: Any) -> Any:
@@ -57,6 +58,7 @@ class Encoder:
         if value_type is np.random.RandomState:
             return self._encode_random_state(value)
         if isinstance(value, UserFamily):
+            self.families.append(value)
             return {"family": [value_type.__name__, self.encode(options_of(value))]}
         if id(value) not in self._references:
             self._references[id(value)] = value, self._refer(value)

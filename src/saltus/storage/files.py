@@ -14,7 +14,6 @@ from saltus.storage.atomic import replacing
 from saltus.storage.container import FileError, pack, read, unpack
 from saltus.storage.encoding import Decoder, Encoder
 from saltus.storage.schema import REGRESSORS, check_sizes, check_types, fitted_names
-from saltus.storage.user_families import families_in
 
 FORMAT = "saltus model"
 
@@ -26,10 +25,10 @@ def save(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file; see :meth:`saltus.AnnealedRegressor.save`."""
     check_is_fitted(model)
     model._validate_params()
-    content = _pack(model)
+    encoder = Encoder()
+    content = _pack(model, encoder)
     try:
-        families = families_in(model._single_network.mixture)
-        unpack(FORMAT, io.BytesIO(content), _build, families)  # what cannot be read is not written
+        unpack(FORMAT, io.BytesIO(content), _build, encoder.families)  # what cannot be read is not written
     except FileError as error:
         raise FileError(f"The model cannot be saved: its file {error}") from error
     with replacing(path) as file:
@@ -65,8 +64,9 @@ def load(path: str | os.PathLike[str], *, families: Sequence[UserFamily] = ()) -
     return read(FORMAT, path, _build, families)
 
 
-def _pack(model: NetworkRegressor) -> bytes:
-    """Write a model as the bytes of a file."""
+def _pack(model: NetworkRegressor, encoder: Encoder | None = None) -> bytes:
+    """Write a model as the bytes of a file; an encoder that is given has afterwards seen all of it."""
+    encoder = Encoder() if encoder is None else encoder
     estimator = type(model)
     if estimator not in REGRESSORS.values():
         raise FileError(f"Only {' and '.join(REGRESSORS)} can be saved, got {estimator.__name__}. Pickle it instead.")
@@ -76,7 +76,6 @@ def _pack(model: NetworkRegressor) -> bytes:
     unknown = sorted(attributes.keys() - fitted_names(estimator))
     if unknown:
         raise FileError(f"No model file has room for {', '.join(unknown)}. Delete it, or pickle the model.")
-    encoder = Encoder()
     values = {
         "regressor": estimator.__name__,
         "parameters": _encode_all(encoder, parameters),
