@@ -98,9 +98,10 @@ class EntryPoint:
         """Call the function, once it is compiled."""
         if self._children:
             self._wait()
-        result = self.dispatcher(*arguments)
-        raise_kept_error()
-        return result
+        try:
+            return self.dispatcher(*arguments)
+        finally:
+            raise_kept_error()
 
     def prepare(self, *arguments: Any) -> None:
         """Begin to compile the function for such arguments, if need be: it will be called soon."""

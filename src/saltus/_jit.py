@@ -51,9 +51,10 @@ def _interpreted(function: F) -> F:
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        result = function(*arguments)
-        raise_kept_error()
-        return result
+        try:
+            return function(*arguments)
+        finally:
+            raise_kept_error()
 
     return call  # type: ignore[return-value]
 

@@ -113,9 +113,8 @@ class Families(NamedTuple):
     @property
     def n_rows(self) -> int:
         """The number of rows of a tile."""
-        return next(data for data in (self.radial, self.product, self.ridge, self.user) if data is not None).rows.shape[
-            2
-        ]
+        of_each = (self.radial, self.product, self.ridge, self.user)
+        return next(data for data in of_each if data is not None).rows.shape[2]
 
     @property
     def arrays(self) -> tuple[Floats, ...]:

@@ -14,6 +14,7 @@ import pytest
 from joblib import parallel_config
 
 from saltus import AnnealedRegressor, BayesianRegressor, UserFamily
+from saltus._jit import _interpreted
 from saltus._pending import has_error, keep_error, raise_kept_error
 from saltus.engine.kernels.chain import run_block
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
@@ -114,6 +115,18 @@ def test_of_several_errors_the_first_is_raised():
     with pytest.raises(ValueError, match="first"):
         raise_kept_error()
     raise_kept_error()
+
+
+def test_an_error_of_the_user_comes_before_what_it_led_to():
+    """Where a kernel that was given NaN fails in turn, as it may with the JIT off."""
+
+    def fail(n):
+        return 1 // n
+
+    keep_error(ValueError("the user's"))
+    with pytest.raises(ValueError, match="the user's"):
+        _interpreted(fail)(0)
+    assert not has_error()
 
 
 def test_errors_are_those_of_their_thread():

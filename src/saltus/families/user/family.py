@@ -53,8 +53,8 @@ class UserFamily:
       parameters into places, widths and slopes in the user's units.
 
     Terms should be about as large as 1 in the range of the data: coefficients have a prior that says so, and a term
-    with a sum of squares below 3 over the rows is refused. Methods are called from several threads, so that they must
-    not change the family.
+    with a sum of squares below 3 over the rows is refused. Methods are called from several threads, and must change
+    neither their arguments nor the family.
 
     Examples
     --------
