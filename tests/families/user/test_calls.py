@@ -18,8 +18,11 @@ from saltus._jit import _interpreted
 from saltus._pending import has_error, keep_error, raise_kept_error
 from saltus.engine.kernels.chain import run_block
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
+from saltus.engine.search.gradient import make_work
 from saltus.engine.search.landscape import Landscape
+from saltus.engine.search.quasi_newton import descend, start_search
 from saltus.families.user.differences import central_differences
+from tests.engine.designs import blind_to_faintness
 from tests.families.choosing import make_choosing
 from tests.families.user.families import Constantly, OwnRidge, Stairs, Turns
 from tests.kernels import columns_of
@@ -230,6 +233,35 @@ def test_descents_leave_alone_what_is_not_smooth(rng):
     moved = free.unpack(np.array([0.2, 0.4]))
     np.testing.assert_array_equal(moved.parameters[:, 0], terms.parameters[:, 0])
     np.testing.assert_array_equal(moved.parameters[:, 1], [0.2, 0.4])
+
+
+def test_descents_wrap_what_is_periodic(rng):
+    """A whole turn away is the same term, whose author sees nothing beyond [0, 1]."""
+    seen = []
+
+    class Watching(Turns):
+        def column(self, X, parameters, ranges):
+            seen.append(parameters.copy())
+            return super().column(X, parameters, ranges)
+
+    _, design = make_choosing(Watching())
+    landscape, terms = blind_to_faintness(Landscape.of(design)), design.mixture.draw(rng, 3)
+    free = design.mixture.search.free(landscape.problem.families, terms)
+    phases = np.append(0, np.cumsum(free.n_free)[:-1])
+    assert (free.low[phases] < -1).all()
+    assert (free.high[phases] > 2).all()
+    columns = []
+    for turns in (0.0, 1.0, -2.0):
+        point = free.x.copy()
+        point[phases] += turns
+        np.testing.assert_allclose(free.unpack(point).parameters, terms.parameters, atol=1e-12)
+        work = make_work(landscape.problem, free)
+        descend(landscape.problem, 0.0, work, start_search(point, point, point), 1)
+        columns.append(work.Phi.copy())
+    np.testing.assert_allclose(columns[1], columns[0], atol=1e-12)
+    np.testing.assert_allclose(columns[2], columns[0], atol=1e-12)
+    assert len(seen) == 9
+    assert all(((parameters >= 0) & (parameters <= 1)).all() for parameters in seen)
 
 
 def test_the_lowest_value_is_itself_to_the_last_bit(rng):

@@ -113,13 +113,13 @@ def test_changes_are_terms_and_leave_nothing_behind(rng, family):
 
 
 def test_what_is_periodic_wraps(rng):
-    """A walk from the end of a phase goes on at its beginning, and none is refused."""
+    """A walk from the end of a phase goes on at its beginning, and none is refused. Fresh phases alone are 83 there."""
     _, design = make_choosing(Turns(max_inputs=1), problem="a line")
     edits, feasible, _ = changes_of(rng, design, (0,), np.array([0.999, 0.5]))
     phase, frequency = edits.incoming[feasible, 0].T
     only_phase = (frequency == 0.5) & (phase != 0.999)
-    assert ((phase < 0.4) & only_phase).sum() > 500
-    assert ((phase > 0.6) & only_phase).sum() > 500
+    assert ((phase < 0.05) & only_phase).sum() > 300
+    assert ((phase > 0.95) & only_phase).sum() > 300
     _, feasible, _ = changes_of(rng, make_choosing(Stairs(), problem="a line")[1], (0,), np.array([0.999, 0.5]))
     assert feasible.mean() < 0.75, "what does not wrap is refused beyond its end"
 
