@@ -35,6 +35,7 @@ def families_of_one(data):
         radial=data,
         product=None,
         ridge=None,
+        user=None,
     )
 
 

@@ -19,6 +19,7 @@ OF_KERNELS = (
     "tests/engine/kernels/test_factor.py",
     "tests/engine/kernels/test_edit_algebra.py",
     "tests/engine/kernels/test_moves.py",
+    "tests/families/user/test_oracle.py",
 )
 
 MODULE = """

@@ -14,7 +14,9 @@ import saltus.estimators.bayesian
 import saltus.families.product.family
 import saltus.families.radial.family
 import saltus.families.ridge.family
+import saltus.families.user.family
 import saltus.plots
+import saltus.testing.check
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -50,7 +52,8 @@ def test_the_readme_carries_the_lines_to_paste():
 
 def test_docstring_examples_run():
     families = (saltus.families.radial.family, saltus.families.product.family, saltus.families.ridge.family)
-    for module in (*families, saltus.estimators.annealed, saltus.estimators.bayesian):
+    own = (saltus.families.user.family, saltus.testing.check)
+    for module in (*families, *own, saltus.estimators.annealed, saltus.estimators.bayesian):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0
@@ -75,6 +78,7 @@ def test_the_reference_has_every_public_name():
     reference = (ROOT / "docs" / "api.rst").read_text()
     public = {f"saltus.{name}" for name in saltus.__all__ if name != "__version__"}
     public |= {f"saltus.plots.{name}" for name in saltus.plots.__all__}
+    public |= {f"saltus.testing.{name}" for name in saltus.testing.__all__}
     public |= {f"saltus.datasets.{name}" for name in ("make_robot_arm", "robot_arm_position")}
     assert public <= set(re.findall(r"^\.\. auto\w+:: (\S+)$", reference, re.MULTILINE))
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from saltus.engine.drivers.events import Progress
     from saltus.engine.drivers.schedules import Constant, Geometric, Linear, Logarithmic
     from saltus.estimators import AnnealedRegressor, BayesianRegressor, DependentFeaturesWarning, EarlyEndWarning
-    from saltus.families import Radial
+    from saltus.families import Product, Radial, Ridge, UserFamily
     from saltus.onnx.export import export_onnx
     from saltus.storage.container import FileError
     from saltus.storage.files import load
@@ -31,6 +31,7 @@ __all__ = [
     "Progress",
     "Radial",
     "Ridge",
+    "UserFamily",
     "__version__",
     "export_onnx",
     "load",
@@ -48,6 +49,7 @@ _HOME = {
     "Product": "saltus.families",
     "Radial": "saltus.families",
     "Ridge": "saltus.families",
+    "UserFamily": "saltus.families",
     "Constant": "saltus.engine.drivers.schedules",
     "Geometric": "saltus.engine.drivers.schedules",
     "Linear": "saltus.engine.drivers.schedules",

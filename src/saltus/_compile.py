@@ -19,6 +19,8 @@ from typing import Any
 
 from numba import config, typeof
 
+from saltus._pending import raise_kept_error
+
 try:
     from numba.core.event import Listener, install_listener
 except ImportError:  # then only children are heard of
@@ -96,7 +98,10 @@ class EntryPoint:
         """Call the function, once it is compiled."""
         if self._children:
             self._wait()
-        return self.dispatcher(*arguments)
+        try:
+            return self.dispatcher(*arguments)
+        finally:
+            raise_kept_error()
 
     def prepare(self, *arguments: Any) -> None:
         """Begin to compile the function for such arguments, if need be: it will be called soon."""

@@ -4,6 +4,7 @@ With NUMBA_DISABLE_JIT=1 they are not, and run as the Python they are written in
 """
 
 from collections.abc import Callable
+from functools import wraps
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from numba import config, njit
 
 from saltus._compile import EntryPoint
+from saltus._pending import raise_kept_error
 
 F = TypeVar("F", bound=Callable[..., object])
 C = TypeVar("C", bound=type)
@@ -39,9 +41,22 @@ else:
 def entry_point(function: F) -> F:
     """Compile a function that Python calls, and keep it on disk."""
     if config.DISABLE_JIT:
-        return function
+        return _interpreted(function)
     compiled: F = EntryPoint(njit(cache=True, **_OF_ENTRY_POINTS, **_OPTIONS)(function))  # type: ignore[assignment]
     return compiled
+
+
+def _interpreted(function: F) -> F:
+    """Do what an `EntryPoint` does about errors of Python code that it called."""
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        finally:
+            raise_kept_error()
+
+    return call  # type: ignore[return-value]
 
 
 def kernel(function: F) -> F:

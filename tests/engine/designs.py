@@ -28,14 +28,16 @@ def make_with(X, Y, basis, criterion, *, weight=None, margin=0.1, ridge=False):
     """Make a design with a criterion, or a table P(k) of what terms cost."""
     weight = np.ones(len(X)) if weight is None else weight
     box = Box.around(X, margin)
-    U = box.to_unit(X)
+    U, ranges = box.to_unit(X), np.stack([X.min(axis=0), X.max(axis=0)])
     return make_design(
         X,
         Y,
         weight,
         box=box,
         linear=LinearTerm.of(U, weight),
-        mixture=resolve_basis(basis).fit(FamilyRows(U, weight, box.width[box.varies], box.varies, rescale=not ridge)),
+        mixture=resolve_basis(basis).fit(
+            FamilyRows(U, weight, box.width[box.varies], box.varies, not ridge, ranges[:, box.varies])
+        ),
         criterion=criterion if isinstance(criterion, Criterion) else free_of_counts(criterion),
         ridge=ridge,
     )

@@ -5,6 +5,7 @@ from scipy.stats import chisquare, kstest
 
 from saltus import Product, Radial, Ridge
 from tests.engine.designs import make_with
+from tests.families.user.families import OwnRidge, Turns
 from tests.problems import make_problem
 
 ALL_PROFILES = ("identity", "hinge", "step", "bump", "hat", "wave")
@@ -21,6 +22,8 @@ FAMILIES = {
     "hinge ridges": Ridge("hinge"),
     "ridges": Ridge(("hinge", "sigmoid", "bump"), max_inputs=3),
     "ridges that go on": Ridge("sigmoid", extrapolate="free"),
+    "a user's ridges": OwnRidge(),
+    "a user's turns, mixed": [Turns(), "hinges", OwnRidge()],
     "a mixture": [Radial("gaussian"), Product(("hinge", "bump")), "steps", Ridge(("sigmoid", "hinge"))],
 }
 

@@ -18,10 +18,12 @@ import numpy as np
 
 from saltus.engine.search.landscape import Landscape
 from tests.engine.designs import make_with
+from tests.families.user.families import Turns
 
 rng = np.random.default_rng(0)
 X = rng.random((40, 2))
-design = make_with(X, rng.random((40, 1)), sys.argv[1], np.zeros(4))
+basis = Turns() if sys.argv[1] == "a user's" else sys.argv[1]
+design = make_with(X, rng.random((40, 1)), basis, np.zeros(4))
 terms = design.mixture.draw(rng, 2)
 with numba.core.event.install_recorder("numba:compile") as recorder:
     Landscape.of(design).value_and_gradient(terms)
@@ -30,12 +32,17 @@ print(*{event.data["dispatcher"].__name__ for _, event in recorder.buffer if eve
 
 OF_RADIAL = {"squared_distances", "weigh_by_slope", "apply_profile_and_slope"}
 OF_PRODUCTS, OF_RIDGES = {"set_slope", "multiply_by_profile"}, {"project", "set_direction", "replace_by_profile"}
-OF_LINES = {"multiply_by_slope"}
+OF_LINES, OF_USERS = {"multiply_by_slope"}, {"count_in_use"}
 
 
 @pytest.mark.parametrize(
     ("basis", "needed"),
-    [("gaussian", OF_RADIAL), ("hinges", OF_PRODUCTS | OF_LINES), ("ridges", OF_RIDGES | OF_LINES)],
+    [
+        ("gaussian", OF_RADIAL),
+        ("hinges", OF_PRODUCTS | OF_LINES),
+        ("ridges", OF_RIDGES | OF_LINES),
+        ("a user's", OF_USERS),
+    ],
 )
 def test_only_the_families_of_a_fit_are_compiled(tmp_path, basis, needed):
     done = subprocess.run(
@@ -49,4 +56,4 @@ def test_only_the_families_of_a_fit_are_compiled(tmp_path, basis, needed):
     assert done.returncode == 0, done.stderr
     compiled = set(done.stdout.split())
     assert needed <= compiled
-    assert not (OF_RADIAL | OF_PRODUCTS | OF_RIDGES | OF_LINES) - needed & compiled
+    assert not (OF_RADIAL | OF_PRODUCTS | OF_RIDGES | OF_LINES | OF_USERS) - needed & compiled

@@ -23,7 +23,9 @@ from saltus.families.line_profiles import NAMES
 from saltus.families.product.family import FittedProduct
 from saltus.families.ridge.family import FittedRidge
 from saltus.families.terms import join_terms, terms_as_value
+from saltus.families.user.fitted import FittedUser
 from tests.engine.designs import make_with, without_likelihood
+from tests.families.user.families import OwnRidge, Turns
 from tests.problems import make_problem
 
 K_MAX, MEAN, COST = 5, 6.0, 0.3
@@ -43,6 +45,8 @@ CASES = {
     "ridges": ([RIDGES], True),
     "uneven products": ([PRODUCTS], False),
     "uneven ridges": ([RIDGES], False),
+    "uneven user's": ([Turns()], False),
+    "user's and others": ([OwnRidge(), NARROW, Turns(max_inputs=2), Product("bump", max_inputs=2)], True),
     "all": ([PRODUCTS, NARROW, RIDGES, Product("bump", max_inputs=2)], True),
 }
 
@@ -90,13 +94,15 @@ def with_shares(design, pi):
         return data._replace(log_pi=np.log(pi)[None].copy(), shares=np.cumsum(pi)[None].copy())
 
     families = design.problem.families
-    families = families._replace(product=changed(families.product), ridge=changed(families.ridge))
+    families = families._replace(
+        product=changed(families.product), ridge=changed(families.ridge), user=changed(families.user)
+    )
     object.__setattr__(design, "problem", design.problem._replace(families=families))
     return design
 
 
 def sorts_of(model, terms):
-    """Tell of each term what it is: radial, product or ridge; its profiles; its inputs; its parameters in use."""
+    """Tell of each term what it is: radial, product, ridge or user's; its profiles, inputs and parameters in use."""
     sorts = []
     for family, choices in zip(terms.family, terms.choices, strict=True):
         member = model.design.mixture.members[family]
@@ -108,6 +114,9 @@ def sorts_of(model, terms):
         elif isinstance(member, FittedRidge):
             g, name = int(choices[0]), NAMES[choices[1]]
             sorts.append(("ridge", [name], choices[2 : 2 + g], np.zeros(1, dtype=int), N_IN_USE[name] + g - 1))
+        elif isinstance(member, FittedUser):
+            g, count = int(choices[0]), member.options.count_parameters
+            sorts.append(("user", [], choices[1 : 1 + g], np.zeros(1, dtype=int), count(g)))
         else:
             sorts.append(("radial", [], np.arange(3), np.zeros(1, dtype=int), 3))
     return sorts
@@ -161,6 +170,10 @@ def mass_of_a_term(model):
         elif isinstance(member, FittedRidge):
             of_a_profile = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.options.profiles])
             found.append(of_a_profile * (model.pi @ np.exp(-COST * np.arange(3))))
+        elif isinstance(member, FittedUser):
+            n = member.most_inputs
+            pi = model.pi if n == 3 else np.full(n, 1 / n)
+            found.append(pi @ np.exp([-COST * member.options.count_parameters(g) for g in range(1, n + 1)]))
         else:
             found.append(np.exp(-3 * COST))
     return np.mean(found)
@@ -170,7 +183,7 @@ def statistics(model, terms):
     """Functions of a state."""
     k, sorts = len(terms), sorts_of(model, terms)
     found = [k, k**2, k == 0, k == K_MAX]
-    for kind in ("radial", "product", "ridge"):
+    for kind in ("radial", "product", "ridge", "user"):
         which = [j for j, sort in enumerate(sorts) if sort[0] == kind]
         own = [sorts[j] for j in which]
         parameters = terms.parameters[which]

@@ -1,7 +1,7 @@
 """The chain samples what it should, and planted bugs are caught.
 
 Every statistic is Student's t over independent chains. |t| < LIMIT fails by chance with probability below
-1e-5 for each of the 44 + 18 + 24 + 102 statistics here: the false-alarm rate of this file is below 2e-3. Planted bugs
+1e-5 for each of the 44 + 18 + 24 + 149 statistics here: the false-alarm rate of this file is below 3e-3. Planted bugs
 are expected to be beyond it by a wide margin, and the seeds are fixed.
 """
 
@@ -28,7 +28,7 @@ def test_without_data_the_prior_of_a_learned_metric_comes_back(name):
     assert np.abs(flat_metric.t_values(name, n_chains=100, n_looks=400)).max() < LIMIT
 
 
-@pytest.mark.parametrize("case", ["uneven products", "uneven ridges", "all"])
+@pytest.mark.parametrize("case", ["uneven products", "uneven ridges", "uneven user's", "user's and others", "all"])
 def test_without_data_the_prior_of_families_that_choose_inputs_comes_back(case):
     assert np.abs(flat_mixture.t_values(case, n_chains=100, n_looks=100)).max() < LIMIT
 
@@ -47,7 +47,7 @@ OWN_WIDTHS = ("flat_likelihood", "a line", "own-widths")
 TWO_STAGE = ("exact_posterior", "nine rows", "two-stage", "0.5")
 MOVES, PAIRS, SHARED = "engine/kernels/moves.py", "families/radial/moves.py", "families/radial/kernels.py"
 TARGET = "engine/kernels/target.py"
-PRODUCT, RIDGE = "families/product/kernels.py", "families/ridge/kernels.py"
+PRODUCT, RIDGE, USER = (f"families/{name}/kernels.py" for name in ("product", "ridge", "user"))
 
 # Of updates, none that draw a term afresh or move pairs.
 MANY_CHANGES = [
@@ -133,6 +133,26 @@ BUGS = {
         [("return True, data.log_pi[family, g - 2] - data.log_pi[family, g - 1]", "return True, 0.0"),
          ("data.log_pi[family, g] - data.log_pi[family, g - 1] if way == GROW else 0.0", "0.0"),
          ("way = pick(rng, N_WAYS)", "way = GROW + pick(rng, 2)")],
+        (MOVES, MANY_CHANGES),
+    ),
+    "a user's terms that grow and shrink as if all sizes were alike": (
+        ("flat_mixture", "uneven user's"),
+        USER,
+        [("return True, data.log_pi[family, g - 2] - data.log_pi[family, g - 1]", "return True, 0.0"),
+         ("return True, data.log_pi[family, g] - data.log_pi[family, g - 1]", "return True, 0.0"),
+         ("way = pick(rng, N_WAYS)", "way = GROW + pick(rng, 2)")],
+        (MOVES, MANY_CHANGES),
+    ),
+    "a user's terms that count for one parameter less": (
+        ("flat_mixture", "user's and others"),
+        USER,
+        [("data.counts[family, choices[SIZE] - 1]", "data.counts[family, choices[SIZE] - 1] - 1")],
+    ),
+    "a phase that is put back to its end": (
+        ("flat_mixture", "uneven user's"),
+        USER,
+        [("value -= np.floor(value)", "value = min(max(value, 0.0), 1.0)"),
+         ("way = pick(rng, N_WAYS)", "way = WALK")],
         (MOVES, MANY_CHANGES),
     ),
     "a direction that counts for all its inputs": (

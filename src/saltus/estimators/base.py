@@ -30,7 +30,7 @@ from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, ToCriterion
-from saltus.families import FAMILIES, Family, FittedMixture, Mixture, resolve_basis
+from saltus.families import FAMILIES, Family, FittedMixture, Mixture, UserFamily, resolve_basis
 from saltus.families.inputs import FamilyRows
 from saltus.families.options import NAMES
 
@@ -101,7 +101,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     _several_variants: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "basis": [StrOptions(set(NAMES)), *FAMILIES, list, tuple],
+        "basis": [StrOptions(set(NAMES)), *FAMILIES, UserFamily, list, tuple],
         "linear": [StrOptions({"auto", "all", "selected", "none"})],
         "k_max": [Interval(Integral, 0, None, closed="left"), None],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
@@ -239,7 +239,8 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
         k_max = self._resolve_k_max(n_independent, m_fixed, mixture) if box.varies.any() else 0
         counts = Counts(float(weight.sum()), Y.shape[1], m_fixed)
-        rows = FamilyRows(U, weight, box.width[box.varies], box.varies, self._may_rescale)
+        ranges = np.stack([X.min(axis=0), X.max(axis=0)])[:, box.varies]
+        rows = FamilyRows(U, weight, box.width[box.varies], box.varies, self._may_rescale, ranges)
         first, *others = (variant.fit(rows) for variant in mixture.variants(several=self._several_variants))
         ridge = self._has_ridge(mixture.chooses_inputs)
         criterion = self._criterion(counts, k_max, first, term_cost)

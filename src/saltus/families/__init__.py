@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from saltus.families.product.family import Product
     from saltus.families.radial.family import Radial
     from saltus.families.ridge.family import Ridge
+    from saltus.families.user.family import UserFamily
 
 _HOME = {
     "FAMILIES": "catalogue",
@@ -36,6 +37,7 @@ _HOME = {
     "Product": "product.family",
     "Radial": "radial.family",
     "Ridge": "ridge.family",
+    "UserFamily": "user.family",
     "make_family": "catalogue",
     "resolve_basis": "catalogue",
 }
@@ -53,6 +55,7 @@ __all__ = [
     "Product",
     "Radial",
     "Ridge",
+    "UserFamily",
     "make_family",
     "resolve_basis",
 ]

@@ -13,13 +13,15 @@ from saltus.families.radial.family import FittedRadial, Radial
 from saltus.families.radial.inspection import ATTRIBUTES, POSTERIOR_ATTRIBUTES
 from saltus.families.ridge.family import FittedRidge, Ridge
 from saltus.families.terms import TermSet
+from saltus.families.user.fitted import FittedUser
+from saltus.families.user.ranges import InputRanges
 
-# The families that a user may choose, and what becomes of each on given data.
+# The families of this library that a user may choose, and what becomes of each on given data.
 FAMILIES: tuple[type, ...] = (Radial, Product, Ridge)
-FITTED_FAMILIES: tuple[type, ...] = (FittedRadial, FittedProduct, FittedRidge)
+FITTED_FAMILIES: tuple[type, ...] = (FittedRadial, FittedProduct, FittedRidge, FittedUser)
 
 # What else files of models hold of them.
-PARTS_OF_FAMILIES: tuple[type, ...] = (FittedMixture, InputScale, TermSet)
+PARTS_OF_FAMILIES: tuple[type, ...] = (FittedMixture, InputRanges, InputScale, TermSet)
 
 # The fitted attributes that families give an estimator, by the letters of their axes: of the best network, of draws.
 FAMILY_ATTRIBUTES: dict[str, str] = ATTRIBUTES

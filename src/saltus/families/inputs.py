@@ -7,7 +7,7 @@ all. Everything continuous is uniform: a position along the knots of its input, 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 
@@ -135,7 +135,7 @@ class InputScale:
     def data(self, rows: Floats, laws: Sequence[Law | None]) -> InputData:
         """Prepare for kernels: rows in tiles, and the laws of all families, None where they are not of this sort."""
         most = np.array([0 if law is None else law.most_inputs for law in laws])
-        pi = (np.arange(max(most.max(), 1)) < most[:, None]) / np.maximum(most, 1)[:, None]
+        shares, log_pi = probabilities_of_sizes(most)
         codes = [() if law is None else law.profiles for law in laws]
         profiles = np.zeros((len(laws), max(map(len, codes))), dtype=np.int64)
         for row, each in zip(profiles, codes, strict=True):
@@ -149,8 +149,8 @@ class InputScale:
             self.reach,
             np.stack([self.low, self.high], axis=1),
             most_inputs=most,
-            shares=np.cumsum(pi, axis=1),
-            log_pi=np.log(np.where(pi > 0, pi, 1.0)),
+            shares=shares,
+            log_pi=log_pi,
             n_profiles=np.array([len(each) for each in codes]),
             profiles=profiles,
         )
@@ -177,6 +177,7 @@ class FamilyRows:
     box_width: Floats  # (v,), the sides of the cube in the user's units
     varies: Bools  # (d,), which inputs these are
     rescale: bool  # whether terms without a scale of their own (r, r^3) may have one that suits the arithmetic
+    ranges: Floats  # (2, v), the lowest and the highest value of each input, in the user's units
 
     @cached_property
     def scale(self) -> InputScale:
@@ -190,8 +191,29 @@ def _thinned(values: Floats) -> Floats:
     return values[np.linspace(0, values.size - 1, MOST_KNOTS).round().astype(np.int64)]
 
 
+def probabilities_of_sizes(most_inputs: Ints) -> tuple[Floats, Floats]:
+    """Find the running sums (F, G) of pi_g, and their logarithms, for families of at most so many (F,) inputs a term.
+
+    Every number of inputs up to the most is as probable as another.
+    """
+    pi = (np.arange(max(most_inputs.max(), 1)) < most_inputs[:, None]) / np.maximum(most_inputs, 1)[:, None]
+    return np.cumsum(pi, axis=1), np.log(np.where(pi > 0, pi, 1.0))
+
+
+class Sizes(Protocol):
+    """What says how many inputs terms have."""
+
+    @property
+    def most_inputs(self) -> Ints:
+        """The largest numbers (F,)."""
+
+    @property
+    def shares(self) -> Floats:
+        """Running sums (F, G) of pi_g."""
+
+
 @glue
-def draw_size(rng: np.random.Generator, data: InputData, family: int) -> int:
+def draw_size(rng: np.random.Generator, data: Sizes, family: int) -> int:
     """Draw how many inputs a term has."""
     chance, g = rng.random(), 1
     while g < data.most_inputs[family] and chance >= data.shares[family, g - 1]:

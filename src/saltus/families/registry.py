@@ -1,4 +1,6 @@
-"""The one place that knows every geometry: what kernels ask of a term is passed on to its family here.
+"""The one place that knows every geometry. It has as many lines as kernels have questions, times the geometries.
+
+What kernels ask of a term is passed on to its family here.
 
 To add a geometry: a number below, a field of `Families`, and a branch in each function. A field is None where a fit has
 no family of that geometry. It is handed on as an argument of its own, and asked there whether it is None: numba then
@@ -63,10 +65,21 @@ from saltus.families.ridge.kernels import (
     unpack_ridge,
 )
 from saltus.families.terms import Edits, Terms, TermSet
+from saltus.families.user.kernels import (
+    add_user_derivatives,
+    change_user,
+    count_user,
+    count_user_kernel,
+    decode_user,
+    draw_user,
+    evaluate_user,
+    unpack_user,
+)
+from saltus.families.user.owned import OwnedUserData
 
 __all__ = ["SHARED_MOVES", "Families", "FamilyWork"]
 
-RADIAL, PRODUCT, RIDGE = range(3)
+RADIAL, PRODUCT, RIDGE, USER = range(4)
 
 # Moves of shared parameters that may never be accepted in a chain that is well: no input is switched off where all of
 # them are needed.
@@ -95,18 +108,21 @@ class Families(NamedTuple):
     radial: RadialData | None
     product: InputData | None
     ridge: InputData | None
+    user: OwnedUserData | None
 
     @property
     def n_rows(self) -> int:
         """The number of rows of a tile."""
-        return next(data for data in (self.radial, self.product, self.ridge) if data is not None).rows.shape[2]
+        of_each = (self.radial, self.product, self.ridge, self.user)
+        return next(data for data in of_each if data is not None).rows.shape[2]
 
     @property
     def arrays(self) -> tuple[Floats, ...]:
         """All that differs between data, to tell one problem from another."""
         radial = () if self.radial is None else (self.radial.rows, self.radial.to_metric)
         others = tuple(data for data in (self.product, self.ridge) if data is not None)
-        return (*radial, *(array for data in others[:1] for array in (data.rows, data.knots)))
+        user = () if self.user is None else (self.user.rows, self.user.counts)
+        return (*radial, *(array for data in others[:1] for array in (data.rows, data.knots)), *user)
 
 
 @by_reference
@@ -140,7 +156,9 @@ def count_own_parameters(families: Families, family: int, choices: Ints, shared:
         return count_radial(families.radial, shared)
     if geometry == PRODUCT:
         return count_product(families.product, choices)
-    return count_ridge(families.ridge, choices)
+    if geometry == RIDGE:
+        return count_ridge(families.ridge, choices)
+    return count_user(families.user, family, choices)
 
 
 def count_terms(families: Families, terms: TermSet) -> int:
@@ -162,7 +180,9 @@ def count_term_kernel(families: Families, family: int, choices: Ints, shared: Fl
         return count_radial_kernel(families.radial, shared)
     if geometry == PRODUCT:
         return count_product_kernel(families.product, choices)
-    return count_ridge_kernel(families.ridge, choices)
+    if geometry == RIDGE:
+        return count_ridge_kernel(families.ridge, choices)
+    return count_user_kernel(families.user, family, choices)
 
 
 @glue
@@ -234,7 +254,9 @@ def propose_change(
         return walk_radial(rng, families.radial, terms, moved, walk_scale, edits, which)
     if geometry == PRODUCT:
         return change_product(rng, families.product, terms, moved, walk_scale, edits, which)
-    return change_ridge(rng, families.ridge, terms, moved, walk_scale, edits, which)
+    if geometry == RIDGE:
+        return change_ridge(rng, families.ridge, terms, moved, walk_scale, edits, which)
+    return change_user(rng, families.user, terms, moved, walk_scale, edits, which)
 
 
 @glue
@@ -251,8 +273,10 @@ def draw_term(rng: np.random.Generator, families: Families, edits: Edits, which:
         draw_radial(rng, families.radial, edits, which)
     elif geometry == PRODUCT:
         draw_product(rng, families.product, family, edits, which)
-    else:
+    elif geometry == RIDGE:
         draw_ridge(rng, families.ridge, family, edits, which)
+    else:
+        draw_user(rng, families.user, family, edits, which)
 
 
 @glue
@@ -263,8 +287,10 @@ def decode_term(families: Families, family: int, choices: Ints, parameters: Floa
         decode_radial(families.radial, parameters, decoded)
     elif geometry == PRODUCT:
         decode_product(families.product, choices, parameters, decoded)
-    else:
+    elif geometry == RIDGE:
         decode_ridge(families.ridge, choices, parameters, decoded)
+    else:
+        decode_user(families.user, family, choices, parameters, decoded)
 
 
 @glue
@@ -277,8 +303,10 @@ def evaluate_term(
         evaluate_radial(families.radial, t, decoded, shared, root_weight, column)
     elif geometry == PRODUCT:
         evaluate_product(families.product, t, decoded, root_weight, column)
-    else:
+    elif geometry == RIDGE:
         evaluate_ridge(families.ridge, t, decoded, root_weight, column)
+    else:
+        evaluate_user(families.user, t, decoded, root_weight, column)
 
 
 @glue
@@ -300,6 +328,8 @@ def unpack_terms(families: Families, x: Floats, work: FamilyWork) -> None:
             unpack_product(families.product, x, work.first[j], work.decoded[j])
         elif geometry == RIDGE:
             unpack_ridge(families.ridge, x, work.first[j], work.decoded[j])
+        elif geometry == USER:
+            unpack_user(families.user, x, work.first[j], work.decoded[j])
 
 
 @glue
@@ -312,8 +342,10 @@ def evaluate_in_descent(
         evaluate_radial_and_slope(families.radial, t, work.slot[j], root_weight, work.radial, column)
     elif geometry == PRODUCT:
         evaluate_product(families.product, t, work.decoded[j], root_weight, column)
-    else:
+    elif geometry == RIDGE:
         evaluate_ridge(families.ridge, t, work.decoded[j], root_weight, column)
+    else:
+        evaluate_user(families.user, t, work.decoded[j], root_weight, column)
 
 
 @glue
@@ -332,11 +364,14 @@ def begin_tile(families: Families, work: FamilyWork) -> None:
 def add_own_derivatives(
     families: Families, t: int, j: int, root_weight: Floats, work: FamilyWork, columns: Floats, first: int
 ) -> None:
-    """Add the derivatives of the column of a term that is not radial, from columns[first] on."""
-    if families.geometry[work.family[j]] == PRODUCT:
+    """Add the derivatives of the column of a term that is not radial, from columns[first] on, which are 0."""
+    geometry = families.geometry[work.family[j]]
+    if geometry == PRODUCT:
         add_product_derivatives(families.product, t, work.decoded[j], root_weight, work.scratch, columns, first)
-    else:
+    elif geometry == RIDGE:
         add_ridge_derivatives(families.ridge, t, work.decoded[j], root_weight, work.scratch, columns, first)
+    else:
+        add_user_derivatives(families.user, t, work.decoded[j], root_weight, columns, first)
 
 
 @glue

@@ -11,6 +11,7 @@ from saltus.families.terms import terms_as_value
 from saltus.storage.atomic import replacing
 from saltus.storage.container import FileError, pack, read
 from saltus.storage.encoding import Decoder, Encoder
+from saltus.storage.user_families import families_in
 
 FORMAT = "saltus checkpoint"
 
@@ -27,7 +28,7 @@ def read_checkpoint(path: str | os.PathLike[str], design: Design, fingerprint: s
     """Read a checkpoint of a fit of the same data with the same options. Raises FileError for any other."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"There is no checkpoint {path} to resume from. Leave resume out to start anew.")
-    checkpoint: Checkpoint = read(FORMAT, path, _build)
+    checkpoint: Checkpoint = read(FORMAT, path, _build, families_in(design.mixture))
     if checkpoint.fingerprint != fingerprint or len(checkpoint.chains) != n_chains:
         raise FileError(
             f"{path} is a checkpoint of other data or other options. Give fit the same data and parameters, or start "

@@ -11,7 +11,7 @@ import math
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -19,7 +19,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from saltus import __version__
+from saltus.families import UserFamily
 from saltus.storage.encoding import NUMBERS, Decoder, Encoder, unique_keys
+from saltus.storage.user_families import MissingFamilyError
 
 T = TypeVar("T")
 
@@ -65,15 +67,25 @@ def pack(file_format: str, values: Mapping[str, Any], encoder: Encoder) -> bytes
     return _to_zip(members)
 
 
-def unpack(file_format: str, file: BinaryIO, build: Callable[[Decoder, Mapping[str, Any]], T]) -> T:
-    """Read a file of this format and build what it holds. Raises FileError for any bytes that are none."""
+def unpack(
+    file_format: str,
+    file: BinaryIO,
+    build: Callable[[Decoder, Mapping[str, Any]], T],
+    families: Sequence[UserFamily] = (),
+) -> T:
+    """Read a file of this format and build what it holds, of families that a user wrote those given.
+
+    Raises FileError for any bytes that are none.
+    """
     try:
         with _open_zip(file) as archive:
             document = _read_document(archive, file_format)
             arrays = _cut(_read_numbers(archive), document["arrays"])
-        return build(Decoder(arrays, document["parts"]), document)
+        return build(Decoder(arrays, document["parts"], families), document)
     except FileError:
         raise
+    except MissingFamilyError as error:
+        raise FileError(str(error)) from None
     except Exception as error:  # there is no end to what hostile bytes make zipfile, json or NumPy raise
         said = str(error) if type(error) in (ValueError, TypeError) else f"{type(error).__name__}: {error}"
         raise FileError(
@@ -82,13 +94,18 @@ def unpack(file_format: str, file: BinaryIO, build: Callable[[Decoder, Mapping[s
         ) from error
 
 
-def read(file_format: str, path: str | os.PathLike[str], build: Callable[[Decoder, Mapping[str, Any]], T]) -> T:
+def read(
+    file_format: str,
+    path: str | os.PathLike[str],
+    build: Callable[[Decoder, Mapping[str, Any]], T],
+    families: Sequence[UserFamily] = (),
+) -> T:
     """Do so with the file at a path, which messages then name."""
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
         raise FileError(f"{path} is not a file. Give the path of a {file_format.removeprefix('saltus ')} file.")
     with open(path, "rb") as file:
         try:
-            return unpack(file_format, file, build)
+            return unpack(file_format, file, build, families)
         except FileError as error:
             raise FileError(f"{path} {error}") from error.__cause__
 

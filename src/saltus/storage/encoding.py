@@ -3,7 +3,7 @@
 Plain values are themselves. Anything else is an object with one key that says what it is: `{"array": 3}` and
 `{"part": 0}` refer to lists of arrays and of parts, a part being a dataclass of `saltus.storage.schema`; then there are
 `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`, `{"scalar": ["float64", 0.5]}`, `{"float": "nan"}`,
-`{"names": [...]}` and `{"RandomState": [...]}`.
+`{"names": [...]}`, `{"RandomState": [...]}` and, for a family that a user wrote, `{"family": [name, options]}`.
 """
 
 import math
@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saltus.families import UserFamily
 from saltus.storage.schema import CLASSES, PARTS, check_sizes, check_types
+from saltus.storage.user_families import find_family, options_of
 
 # The types of numbers that a model may hold.
 NUMBERS = (
@@ -35,6 +37,7 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
         self.parts: list[tuple[str, dict[str, Any]]] = []  # each after those that it refers to
+        self.families: list[UserFamily] = []  # that a user wrote
         self._references: dict[int, tuple[Any, Any]] = {}  # by id; the value is kept, so that the id stays its own
 
     def encode(self, value: Any) -> Any:
@@ -54,6 +57,9 @@ class Encoder:
             return {"scalar": [value.dtype.name, self.encode(value.item())]}
         if value_type is np.random.RandomState:
             return self._encode_random_state(value)
+        if isinstance(value, UserFamily):
+            self.families.append(value)
+            return {"family": [value_type.__name__, self.encode(options_of(value))]}
         if id(value) not in self._references:
             self._references[id(value)] = value, self._refer(value)
         return self._references[id(value)][1]
@@ -85,7 +91,12 @@ class Encoder:
 class Decoder:
     """Turns JSON back into values, and checks each part against the schema."""
 
-    def __init__(self, arrays: Sequence[NDArray[Any]], parts: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    def __init__(
+        self,
+        arrays: Sequence[NDArray[Any]],
+        parts: Iterable[tuple[str, Mapping[str, Any]]],
+        families: Sequence[UserFamily] = (),
+    ) -> None:
         self.shared_sizes: dict[str, int] = {}
         self._arrays = arrays
         self._parts: list[Any] = []
@@ -98,6 +109,7 @@ class Decoder:
             "float": _not_finite,
             "names": _names,
             "RandomState": _random_state,
+            "family": lambda content: find_family(families, *content),
         }
         for name, values in parts:
             self._parts.append(self._build(PARTS[name], values))

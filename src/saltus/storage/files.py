@@ -2,13 +2,14 @@
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from saltus.estimators.base import NetworkRegressor
+from saltus.families import UserFamily
 from saltus.storage.atomic import replacing
 from saltus.storage.container import FileError, pack, read, unpack
 from saltus.storage.encoding import Decoder, Encoder
@@ -24,16 +25,17 @@ def save(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file; see :meth:`saltus.AnnealedRegressor.save`."""
     check_is_fitted(model)
     model._validate_params()
-    content = _pack(model)
+    encoder = Encoder()
+    content = _pack(model, encoder)
     try:
-        unpack(FORMAT, io.BytesIO(content), _build)  # what cannot be read is not written
+        unpack(FORMAT, io.BytesIO(content), _build, encoder.families)  # what cannot be read is not written
     except FileError as error:
         raise FileError(f"The model cannot be saved: its file {error}") from error
     with replacing(path) as file:
         file.write(content)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, families: Sequence[UserFamily] = ()) -> Any:
     """Read a model that :meth:`saltus.AnnealedRegressor.save` wrote.
 
     Nothing in a file is executed: a model is made of numbers, names and classes of this library.
@@ -41,6 +43,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path-like
+    families : sequence of UserFamily, default=()
+        The families of your own that the model has, with the options that they had: a file holds no code. Others may be
+        among them.
 
     Returns
     -------
@@ -50,13 +55,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     FileError
-        If the file is damaged, is no model file, is larger than 1 GiB, or was written in a newer format.
+        If the file is damaged, is no model file, is larger than 1 GiB, or was written in a newer format; or if it has
+        terms of a family of your own that was not given.
     """
-    return read(FORMAT, path, _build)
+    strange = [each for each in families if not isinstance(each, UserFamily)]
+    if strange:
+        raise TypeError(f"families must be families of your own, such as [MyFamily()]. Got {strange[0]!r}.")
+    return read(FORMAT, path, _build, families)
 
 
-def _pack(model: NetworkRegressor) -> bytes:
-    """Write a model as the bytes of a file."""
+def _pack(model: NetworkRegressor, encoder: Encoder | None = None) -> bytes:
+    """Write a model as the bytes of a file; an encoder that is given has afterwards seen all of it."""
+    encoder = Encoder() if encoder is None else encoder
     estimator = type(model)
     if estimator not in REGRESSORS.values():
         raise FileError(f"Only {' and '.join(REGRESSORS)} can be saved, got {estimator.__name__}. Pickle it instead.")
@@ -66,7 +76,6 @@ def _pack(model: NetworkRegressor) -> bytes:
     unknown = sorted(attributes.keys() - fitted_names(estimator))
     if unknown:
         raise FileError(f"No model file has room for {', '.join(unknown)}. Delete it, or pickle the model.")
-    encoder = Encoder()
     values = {
         "regressor": estimator.__name__,
         "parameters": _encode_all(encoder, parameters),

@@ -34,8 +34,10 @@ from saltus.families import (
     Family,
     FittedFamily,
     FittedMixture,
+    UserFamily,
 )
 from saltus.families.inputs import InputScale
+from saltus.families.user.ranges import InputRanges
 from saltus.inspection.diagnostics import Diagnostic
 
 # Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates that a family takes these to,
@@ -179,6 +181,7 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
     Draws: lambda draws: len(draws) > 0 and bool((draws.n_terms >= 0).all()),
     FittedMixture: lambda mixture: len(mixture.members) > 0,
     Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
+    InputRanges: lambda ranges: ranges.is_sound,
     InputScale: lambda scale: scale.is_sound,
     Network: lambda network: network.mixture.accepts(network.terms) and len(network.terms) == len(network.coefficients),
     Predictive: lambda predictive: predictive.degrees > 0,
@@ -268,4 +271,6 @@ def conforms(value: Any, hint: Any) -> bool:
         )
     if hint in (int, float):
         return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
+    if hint is UserFamily:
+        return isinstance(value, UserFamily)
     return type(value) in IMPLEMENTATIONS.get(hint, (hint,))

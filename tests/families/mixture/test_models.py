@@ -18,6 +18,7 @@ from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileEr
 from saltus.inspection.formula import Formula, digits_needed
 from saltus.report.recipe import recipe_code
 from tests.equality import same
+from tests.families.user.families import Stairs, Turns
 
 mpl.use("agg")
 
@@ -28,6 +29,7 @@ BASES = {
     "a given metric": [Radial("cubic", metric="standardized"), "hinges", "steps", "ridges"],
     "products": Product(("hinge", "step", "bump", "hat"), extrapolate="free"),
     "ridges": Ridge(("hinge", "sigmoid", "bump")),
+    "a user's": [Turns(1.5, 2), "hinges", Turns(0.5)],
 }
 QUICK = {"n_iter": 2000, "n_chains": 2, "init": "empty", "random_state": 0}
 FEW_DRAWS = {"n_iter": 3000, "n_draws": 30, "n_chains": 2, "init": "empty", "random_state": 0}
@@ -86,7 +88,7 @@ def test_terms_of_several_families_are_found(models):
 
 def test_a_file_holds_all_of_it(model, new, tmp_path):
     model.save(tmp_path / "model.saltus")
-    again = saltus.load(tmp_path / "model.saltus")
+    again = saltus.load(tmp_path / "model.saltus", families=[Stairs(), Turns(1.5, 2), Turns(0.5)])
     np.testing.assert_array_equal(again.predict(new), model.predict(new))
     assert repr(again) == repr(model)
     assert same(again._single_network, model._single_network)
@@ -201,7 +203,7 @@ def test_a_model_is_predicted_from_its_own_terms(annealed, new):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * expected.std())
 
 
-@pytest.mark.parametrize("name", ["four families", "products"])
+@pytest.mark.parametrize("name", ["four families", "products", "a user's"])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 def test_a_search_ended_early_goes_on_from_its_checkpoint(data, tmp_path, name):
     path = tmp_path / "run.ckpt"
@@ -215,7 +217,7 @@ def test_a_search_ended_early_goes_on_from_its_checkpoint(data, tmp_path, name):
         clone(model).set_params(basis="hinges").fit(*data, resume=path)
 
 
-@pytest.mark.parametrize("name", ["four families", "ridges"])
+@pytest.mark.parametrize("name", ["four families", "ridges", "a user's"])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch, name):
@@ -269,7 +271,7 @@ def test_points_to_start_at_need_a_radial_family(data):
         AnnealedRegressor("hinges", n_iter=100, init=X.to_numpy()[:2]).fit(X, y)
 
 
-@pytest.mark.parametrize("basis", ["hinges", "ridges", ["gaussian", "steps", "ridges"]], ids=str)
+@pytest.mark.parametrize("basis", ["hinges", "ridges", Turns(), ["gaussian", "steps", "ridges"]], ids=str)
 @pytest.mark.parametrize("kind", [AnnealedRegressor, BayesianRegressor])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

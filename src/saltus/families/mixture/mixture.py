@@ -21,8 +21,11 @@ from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
 from saltus.families.product.family import Product
 from saltus.families.radial.family import FittedRadial
-from saltus.families.registry import PRODUCT, RADIAL, RIDGE, Families, count_own_parameters
+from saltus.families.registry import PRODUCT, RADIAL, RIDGE, USER, Families, count_own_parameters
 from saltus.families.terms import TermSet
+from saltus.families.user.data import make_user_data
+from saltus.families.user.fitted import FittedUser
+from saltus.families.user.owned import OwnedUserData
 
 # An input as it is, within the data and beyond.
 LINEAR_TERMS = Product("identity", max_inputs=1, extrapolate="free")
@@ -167,7 +170,15 @@ class FittedMixture:
             radial_family=self.radial_family,
             radial=radial,
             **self._input_data(U, like),
+            user=self._user_data(U, like),
         )
+
+    def _user_data(self, U: Floats, like: Families | None) -> OwnedUserData | None:
+        """Prepare the rows for terms of families that a user wrote."""
+        members = [cast(FittedUser, each) if each.geometry == USER else None for each in self.members]
+        if not any(members):
+            return None
+        return make_user_data(members, U, None if like is None else like.user)
 
     def _input_data(self, U: Floats, like: Families | None) -> dict[str, InputData | None]:
         """Prepare the rows for terms that choose inputs: the same for all of them."""
@@ -264,7 +275,7 @@ def check_families(families: Sequence[Family]) -> tuple[Family, ...]:
     """Check the families that a network shall mix."""
     if not families:
         raise ValueError("basis is an empty list. Give at least one family.")
-    strange = [each for each in families if not hasattr(each, "variants")]
+    strange = [each for each in families if isinstance(each, type) or not hasattr(each, "variants")]
     if strange:
         raise ValueError(f"basis has {strange[0]!r}, neither a family nor the name of one. Give families alone.")
     if len(set(families)) < len(families):

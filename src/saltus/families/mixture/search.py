@@ -9,8 +9,10 @@ from saltus._tiles import from_tiles, rounded, to_tiles
 from saltus._typing import Floats, Ints
 from saltus.families.choosing import FittedChoosing
 from saltus.families.free import FreeParameters, FreeTerms
-from saltus.families.registry import PRODUCT, RADIAL, Families
+from saltus.families.registry import RADIAL, USER, Families
 from saltus.families.terms import TermSet
+from saltus.families.user.data import sample_user_data
+from saltus.families.user.fitted import FittedUser
 
 if TYPE_CHECKING:
     from saltus.families.mixture.mixture import FittedMixture
@@ -32,6 +34,10 @@ class MixtureSearch:
         """Take some rows, rounded, in tiles."""
         if families.radial is not None:
             families = families._replace(radial=self._radial.sample(families.radial, rows))
+        if families.user is not None:
+            member = next(member for member in self.mixture.members if member.geometry == USER)
+            user = sample_user_data(families.user, cast(FittedUser, member), rows)
+            families = families._replace(user=user)
         data = families.product or families.ridge
         if data is None:
             return families
@@ -55,7 +61,7 @@ class MixtureSearch:
             is_radial = member.geometry == RADIAL
             if which.size == 0 and not is_radial:
                 continue
-            data = families.radial if is_radial else families.product if member.geometry == PRODUCT else families.ridge
+            data = (families.radial, families.product, families.ridge, families.user)[member.geometry]
             part: FreeTerms = member.search.free(data, mixture.own(terms, family), raw=raw)
             parts.append((family, which, part))
             for at, j in enumerate(which.tolist()):
@@ -98,12 +104,14 @@ class MixtureSearch:
             return columns
         Phi = np.empty((root_weight.size, len(terms)), order="F")
         data = families.product or families.ridge
-        assert data is not None
-        X = from_tiles(data.rows)
+        X = None if data is None else from_tiles(data.rows)
         for member, which, own in mixture.each(terms):
             if member.geometry == RADIAL:
                 Phi[:, which] = member.search.columns_of_rows(families.radial, root_weight, own)
+            elif member.geometry == USER:
+                Phi[:, which] = member.search.columns_of_rows(families.user, root_weight, own)
             else:
+                assert X is not None
                 columns = cast(FittedChoosing, member).columns_at(X, own)
                 Phi[:, which] = columns * root_weight.reshape(-1, 1)
         return Phi
