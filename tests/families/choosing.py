@@ -21,6 +21,8 @@ FAMILIES = {
     "hinge ridges": Ridge("hinge"),
     "ridges": Ridge(("hinge", "sigmoid", "bump"), max_inputs=3),
     "ridges that go on": Ridge("sigmoid", extrapolate="free"),
+    "two columns": Ridge("wave", max_inputs=2),
+    "a mixture with two columns": [Product(("hinge", "bump")), Ridge("wave"), Radial("gaussian"), Ridge("sigmoid")],
     "a mixture": [Radial("gaussian"), Product(("hinge", "bump")), "steps", Ridge(("sigmoid", "hinge"))],
 }
 

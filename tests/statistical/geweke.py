@@ -14,7 +14,7 @@ from saltus import Product, Radial, Ridge
 from saltus.engine.kernels.factor import COLLINEAR, refactor
 from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
-from saltus.engine.problem.criteria import Counts, free_criterion
+from saltus.engine.problem.criteria import free_criterion
 from saltus.engine.search.starts import are_seen, set_terms
 from saltus.families.terms import TermSet, put_terms, terms_as_value
 from tests.engine.designs import make_with, radial_of, terms_at
@@ -48,7 +48,7 @@ def make_model(name, c, learned=False, own_widths=False, mixed=False):
         width = (0.5 if own_widths else 0.35) * rank
         radial = Radial("gaussian", width, metric="standardized", widths="own" if own_widths else "shared")
     basis = MIXED if mixed else radial
-    criterion = free_criterion(Counts(len(problem.X), c, 1), K_MAX, 10, 10)
+    criterion = free_criterion(K_MAX, c + 10, 10)
     Y = np.zeros((len(problem.X), c))
     return make_with(problem.X, Y, basis, criterion, margin=0.0 if learned else 0.1, ridge=True)
 

@@ -23,7 +23,7 @@ def make_tiny_design(name, k_max):
     """Make the design of a problem with one input and few rows."""
     problem = make_problem(name, exact_posterior.SEED)
     radial = Radial("gaussian", width=0.3, metric="euclidean")
-    return make_with(problem.X, problem.Y[:, :1], radial, span_criterion(k_max, 1, 1, 0), weight=problem.weight)
+    return make_with(problem.X, problem.Y[:, :1], radial, span_criterion(k_max, 2, 0), weight=problem.weight)
 
 
 def sampled_shares(design, fixed):
@@ -96,7 +96,7 @@ def test_posterior_of_k_and_g_agrees_with_quadrature(name, fixed):
 def test_without_data_the_prior_of_k_comes_back():
     """It is geometric, cut at k_max."""
     design, k_max = flat_likelihood.make_flat_design("weights"), flat_likelihood.K_MAX
-    problem = design.problem._replace(criterion=span_criterion(k_max, 1, 3, 0))
+    problem = design.problem._replace(criterion=span_criterion(k_max, 4, 0))
     shares = []
     for child in np.random.SeedSequence(2).spawn(N_CHAINS):
         rng = np.random.default_rng(child)

@@ -134,8 +134,9 @@ class AnnealedRegressor(SearchedModel):
     intercept_ : float or ndarray of shape (n_outputs,)
     linear_coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         The linear term; 0 for a feature that depends on others and was left out.
-    term_coef_ : ndarray of shape (k,) or (n_outputs, k)
-        The coefficient of each term; of a radial one, that of phi(r / width).
+    term_coef_ : ndarray of shape (q,) or (n_outputs, q)
+        The coefficient of each term; of a radial one, that of phi(r / width). A wave has two, of its cosine and its
+        sine, whose phase is 0 at the mean of the inputs.
     centers_ : ndarray of shape (k, n_features)
         The centres of the terms, in the units of X. Given by the radial family.
     widths_ : ndarray of shape (k,)
@@ -293,6 +294,7 @@ class AnnealedRegressor(SearchedModel):
             n_own=mixture.parameter_counts,
             n_shared=mixture.n_switches,
             n_own_a_term=term_cost,
+            n_columns=(int(mixture.n_columns.min()), int(mixture.n_columns.max())),
         )
 
     def _resolve_term_cost(self, data: TrainingData, mixture: Mixture) -> int:

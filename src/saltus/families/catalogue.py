@@ -13,10 +13,11 @@ from saltus.families.radial.family import FittedRadial, Radial
 from saltus.families.radial.inspection import ATTRIBUTES, POSTERIOR_ATTRIBUTES
 from saltus.families.ridge.family import FittedRidge, Ridge
 from saltus.families.terms import TermSet
+from saltus.families.wave.family import FittedWave
 
 # The families that a user may choose, and what becomes of each on given data.
 FAMILIES: tuple[type, ...] = (Radial, Product, Ridge)
-FITTED_FAMILIES: tuple[type, ...] = (FittedRadial, FittedProduct, FittedRidge)
+FITTED_FAMILIES: tuple[type, ...] = (FittedRadial, FittedProduct, FittedRidge, FittedWave)
 
 # What else files of models hold of them.
 PARTS_OF_FAMILIES: tuple[type, ...] = (FittedMixture, InputScale, TermSet)

@@ -134,6 +134,13 @@ def replace_by_profile(code: int, b: float, c: float, column: Floats) -> None:
             column[n] = exp_of_negative(-0.5 * (b * column[n] + c) * (b * column[n] + c))
 
 
+@kernel
+def replace_by_wave(c: float, column: Floats) -> None:
+    """Replace z = column[n] by cos 2 pi (z + c). O(L)."""
+    for n in range(column.size):
+        column[n] = np.cos(TWO_PI * (column[n] + c))
+
+
 @glue
 def slope_at(code: int, z: float) -> float:
     """Evaluate d phi / d z."""

@@ -28,6 +28,8 @@ BASES = {
     "a given metric": [Radial("cubic", metric="standardized"), "hinges", "steps", "ridges"],
     "products": Product(("hinge", "step", "bump", "hat"), extrapolate="free"),
     "ridges": Ridge(("hinge", "sigmoid", "bump")),
+    "waves": "waves",
+    "waves and others": [Ridge("wave", max_inputs=3), "gaussian", "hinges", Ridge("wave", 1, extrapolate="hold")],
 }
 QUICK = {"n_iter": 2000, "n_chains": 2, "init": "empty", "random_state": 0}
 FEW_DRAWS = {"n_iter": 3000, "n_draws": 30, "n_chains": 2, "init": "empty", "random_state": 0}
@@ -246,7 +248,7 @@ def test_the_same_seed_gives_the_same_bits(data, models):
         (["hinges", "hinges"], "a family twice"),
         (["hinges", Product("hinge")], "a family twice"),
         (["gaussian", "cubic"], "more than one radial family"),
-        (["gaussian", "quintic"], r"one of linear, .*, ridges\. Got 'quintic'"),
+        (["gaussian", "quintic"], r"one of linear, .*, ridges, waves\. Got 'quintic'"),
         ("quintic", "basis"),
         (["gaussian", 3], r"basis has 3, neither a family nor the name of one\. Give families alone"),
         ([None], "basis has None, neither a family"),

@@ -11,7 +11,7 @@ from saltus.engine.kernels.target import UNAFFORDABLE, penalty_of_size
 from saltus.engine.problem.problem import Criterion, Problem
 from saltus.engine.problem.scaling import Box, LinearTerm, OutputScale
 from saltus.families import FittedMixture
-from saltus.families.registry import count_terms
+from saltus.families.registry import count_columns, count_terms
 from saltus.families.terms import TermSet
 
 # Residuals smaller than this, relative to the spread of y, are rounding: a fit that good is exact, and no better than
@@ -54,7 +54,7 @@ class Design:
         return (self, *self.others)
 
     def columns(self, terms: TermSet) -> Floats:
-        """Evaluate terms at the rows: (N, k), padded. O(N d k)."""
+        """Evaluate the q columns of terms at the rows: (N, q), padded. O(N d q)."""
         return self.mixture.search.columns_of_rows(self.problem.families, self.problem.root_weight, terms)
 
     def cost_of_a_term(self, terms: TermSet) -> float:
@@ -65,7 +65,11 @@ class Design:
             if k
             else self.mixture.count_first_term(problem.families, terms.shared)
         )
-        penalty = np.array([penalty_of_size(problem, size, n_own, terms.shared) for size in range(self.k_max + 1)])
+        n_columns = (
+            round(count_columns(problem.families, terms) / k) if k else int(problem.families.n_columns.min(initial=1))
+        )
+        sizes = range(self.k_max + 1)
+        penalty = np.array([penalty_of_size(problem, size, n_columns, n_own, terms.shared) for size in sizes])
         k_max = int((penalty < UNAFFORDABLE).sum()) - 1
         k = min(k, max(k_max - 1, 0))
         cost = float(penalty[min(k + 1, k_max)] - penalty[k])

@@ -99,6 +99,7 @@ class Radial:
             raise ValueError(f"widths must be one of {', '.join(WIDTHS)}. Got {self.widths!r}.")
 
     is_radial = True
+    n_columns = 1
 
     @property
     def profile(self) -> Profile:
@@ -171,6 +172,7 @@ class FittedRadial:
     learns_metric: bool
 
     geometry = RADIAL
+    n_columns = 1
     n_choices = 0  # discrete, of a term
 
     @property
