@@ -72,6 +72,7 @@ from saltus.families.wave.kernels import (
     decode_wave,
     draw_wave,
     evaluate_wave,
+    log_nu_over_q_wave,
     unpack_wave,
 )
 
@@ -299,7 +300,7 @@ def propose_change(
 
 @glue
 def draw_term(rng: np.random.Generator, families: Families, edits: Edits, which: int) -> None:
-    """Draw the first incoming term of an edit from nu, the law of a fresh term."""
+    """Draw the first incoming term of an edit from q: nu, the law of a fresh term, or what its family knows better."""
     family, n_families = 0, families.geometry.size
     if n_families > 1:
         chance = rng.random()
@@ -315,6 +316,14 @@ def draw_term(rng: np.random.Generator, families: Families, edits: Edits, which:
         draw_ridge(rng, families.ridge, family, edits, which)
     else:
         draw_wave(rng, families.wave, family, edits, which)
+
+
+@glue
+def log_nu_over_q(families: Families, family: int, choices: Ints, parameters: Floats) -> float:
+    """Evaluate ln nu/q of a term: 0 where its family draws from nu."""
+    if families.geometry[family] == WAVE:
+        return log_nu_over_q_wave(families.wave, family, choices, parameters)
+    return 0.0
 
 
 @glue

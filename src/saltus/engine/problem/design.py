@@ -57,6 +57,11 @@ class Design:
         """Evaluate the q columns of terms at the rows: (N, q), padded. O(N d q)."""
         return self.mixture.search.columns_of_rows(self.problem.families, self.problem.root_weight, terms)
 
+    def informed_by(self, residuals: Floats) -> Problem:
+        """Let births be drawn where residuals (n_tiles, c, L) suggest, for searches that need no ratio."""
+        families = self.mixture.informed(self.problem.families, residuals, self.problem.root_weight)
+        return self.problem._replace(families=families)
+
     def cost_of_a_term(self, terms: TermSet) -> float:
         """Say what one more term costs, like those that there are, or like a first one; 1 where that is nothing."""
         problem, k = self.problem, len(terms)
@@ -107,7 +112,7 @@ def make_design(
         criterion=criterion,
         smallest_new_share=SMALLEST_NEW_SHARE,
     )
-    return Design(problem, box, mixture, linear, outputs, Y_padded)
+    return _informed(Design(problem, box, mixture, linear, outputs, Y_padded))
 
 
 def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: Criterion, *, ridge: bool) -> Design:
@@ -118,7 +123,15 @@ def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: C
         k_max=len(criterion.by_size) - 1,
     )
     other = replace(design, problem=problem, mixture=mixture, variant=len(design.variants), others=())
-    return replace(design, others=(*design.others, other))
+    return replace(design, others=(*design.others, _informed(other)))
+
+
+def _informed(design: Design) -> Design:
+    """Let births be drawn where the data suggest, once and for all: so that the law does not depend on the state."""
+    if not design.mixture.is_informed:
+        return design
+    Q = design.linear.Q
+    return replace(design, problem=design.informed_by(to_tiles(design.Y - Q @ (Q.T @ design.Y))))
 
 
 def count_distinct_rows(X: Floats, Y: Floats) -> int:

@@ -32,14 +32,18 @@ def grow(
 
     Return all of them in their order, and log pi with none, with the first, with the first two, and so on.
     """
-    problem = design.problem
+    problem, n_outputs = design.problem, design.Y.shape[1]
     set_terms(design, state, design.mixture.empty())
     work, record = make_workspace(problem, state, n_edits=policy.finalists), start_record(state, 1)
     pool = make_pool(problem, policy.candidates, policy.finalists)
+    is_informed = design.mixture.is_informed
+    n_a_call = 1 if is_informed else TERMS_A_CALL
     while go_on() and (most is None or state.terms.k[0] < most):
-        n_more = select(rng, problem, state, work, record, pool, TERMS_A_CALL)
+        if is_informed:
+            problem = design.informed_by(state.factor.tiles[:, :n_outputs])
+        n_more = select(rng, problem, state, work, record, pool, n_a_call)
         best = int(record.best.k[0])
-        if n_more < TERMS_A_CALL or state.terms.k[0] - best >= policy.terms_past_best(best):
+        if n_more < n_a_call or state.terms.k[0] - best >= policy.terms_past_best(best):
             break
     return terms_as_value(state.terms), record.best_by_k[: state.terms.k[0] + 1]
 

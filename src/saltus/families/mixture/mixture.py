@@ -24,6 +24,7 @@ from saltus.families.radial.family import FittedRadial
 from saltus.families.registry import PRODUCT, RADIAL, RIDGE, WAVE, Families, count_own_parameters
 from saltus.families.terms import TermSet
 from saltus.families.wave.family import FittedWave
+from saltus.families.wave.periodogram import inform
 
 # An input as it is, within the data and beyond.
 LINEAR_TERMS = Product("identity", max_inputs=1, extrapolate="free")
@@ -211,6 +212,23 @@ class FittedMixture:
             waves = [cast(FittedWave, each) for each in self.members if each.geometry == WAVE]
             made["wave"] = max(waves, key=lambda each: each.most_inputs).data(made["wave"])
         return made
+
+    def informed(self, families: Families, residuals: Floats, root_weight: Floats) -> Families:
+        """Let families draw terms where residuals (n_tiles, c, L) suggest, those of rows times the roots of weights.
+
+        Families that draw from nu stay as they are.
+        """
+        wave = families.wave
+        if wave is None or wave.span.size == 0:
+            return families
+        low, weighted = wave.inputs.ends[:, 0], residuals * root_weight[:, None]
+        found = inform(wave.inputs.rows, low, wave.span, wave.cycles[:, 0], weighted)
+        return families._replace(wave=wave._replace(informed=found))
+
+    @property
+    def is_informed(self) -> bool:
+        """Whether some family draws terms where residuals suggest."""
+        return any(member.geometry == WAVE for member in self.members)
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms, of a file say, could be terms of this mixture."""

@@ -24,6 +24,7 @@ from saltus.families.wave.kernels import (
     WaveData,
     slowest_cycles,
 )
+from saltus.families.wave.periodogram import uninformed
 from saltus.families.wave.search import WaveSearch
 
 
@@ -85,7 +86,7 @@ class FittedWave(FittedChoosing):
 
     def data(self, inputs: InputData) -> WaveData:
         """Prepare for kernels, given the rows and the laws of all families."""
-        return WaveData(inputs, self.span, self.cycles)
+        return WaveData(inputs, self.span, self.cycles, uninformed())
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms could be its own."""

@@ -17,6 +17,7 @@ from saltus.families.inputs import InputData, draw_other_input, draw_size
 from saltus.families.line_profiles import WAVE, multiply_by_slope, replace_by_wave
 from saltus.families.terms import Edits, Terms, draw_walk_scale, keep_term, pick
 from saltus.families.wave.frequencies import SLOWEST
+from saltus.families.wave.periodogram import Informed
 
 SIZE, FIRST = range(2)
 AT_PHASE, AT_INPUTS = 1, 2
@@ -36,6 +37,7 @@ class WaveData(NamedTuple):
     inputs: InputData
     span: Floats  # (v,), the ranges of the inputs, in standard deviations
     cycles: Floats  # (v, G), the most cycles over these, for waves in 1, 2 ... inputs
+    informed: Informed  # what the data say about waves in one input
 
 
 def slowest_cycles(slot: int, g: int, fastest: float) -> float:
@@ -50,18 +52,55 @@ kernel_slowest = glue(slowest_cycles)
 
 @kernel
 def draw_wave(rng: np.random.Generator, data: WaveData | None, family: int, edits: Edits, which: int) -> None:
-    """Draw the first incoming term of an edit from nu."""
+    """Draw the first incoming term of an edit from q: from nu, or with some probability from the periodogram."""
     if data is None:
         return
     choices, parameters = edits.choices[which, 0], edits.incoming[which, 0]
     for i in range(choices.size):
         choices[i] = 0
     clear(parameters)
+    if rng.random() < data.informed.share:
+        n_bins = data.informed.relative.shape[1]
+        chosen = find_bin(data.informed.cumulative, rng.random())
+        choices[SIZE] = 1
+        choices[FIRST] = chosen // n_bins
+        parameters[0] = (chosen % n_bins + rng.random()) / n_bins
+        return
     g = draw_size(rng, data.inputs, family)
     choices[SIZE] = g
     for i in range(g):
         choices[FIRST + i] = draw_other_input(rng, choices[FIRST:], 1, i, data.span.size)
         parameters[i] = rng.random()
+
+
+@glue
+def find_bin(cumulative: Floats, chance: float) -> int:
+    """Find the first bin whose running sum is above a number in [0, 1). O(log B)."""
+    low, high = 0, cumulative.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > chance:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def log_nu_over_q_wave(data: WaveData | None, family: int, choices: Ints, parameters: Floats) -> float:
+    """Evaluate ln nu/q of a term, q the law that `draw_wave` draws from.
+
+    In one input, chosen by nu with probability pi_1 / v, the periodogram has a density of its own; in several, none.
+    """
+    if data is None:
+        return 0.0
+    share, relative = data.informed.share, data.informed.relative
+    q_over_nu = 1.0 - share
+    if choices[SIZE] == 1 and share > 0.0:
+        n_bins = relative.shape[1]
+        chosen = min(int(parameters[0] * n_bins), n_bins - 1)
+        q_over_nu += share * relative[choices[FIRST], chosen] / data.inputs.shares[family, 0]
+    return -np.log(q_over_nu)
 
 
 @kernel
