@@ -45,7 +45,7 @@ def by_peaks(y: np.ndarray, seed: int) -> int:
 
 def by_annealing(y: np.ndarray, seed: int) -> int:
     """Count the terms of the best network."""
-    model = AnnealedRegressor("waves", criterion="bic", term_cost="full", linear="none", random_state=seed)
+    model = AnnealedRegressor("waves", criterion="bic", linear="none", random_state=seed)
     return int(model.fit(np.arange(N)[:, None], y).n_terms_)
 
 

@@ -60,15 +60,16 @@ class AnnealedRegressor(SearchedModel):
         networks mix the families of a list. "linear", "cubic", "thin_plate", "gaussian", "multiquadric",
         "inverse_multiquadric" and "mexican_hat" stand for :class:`saltus.Radial` with its defaults: functions of the
         distance to a centre under a learned metric; "hinges", "steps", "bumps", "wavelets" and "mars" for
-        :class:`saltus.Product`; "ridges" for :class:`saltus.Ridge`; "auto" for hinges, bumps, steps and ridges mixed,
-        which suits most tables.
+        :class:`saltus.Product`; "ridges" and "waves" for :class:`saltus.Ridge`; "auto" for hinges, bumps, steps and
+        ridges mixed, which suits most tables.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one term in P = C k.
     term_cost : {"auto", "full", "paper"} or int, default="auto"
         How many parameters a term counts for, its coefficients aside: all of its own; 1, as in the paper; or a number.
-        "auto": all of its own where terms are radial, otherwise 1, 2, 4, 8 or 16, by cross-validation. A radial
-        term has one for each coordinate of its centre along an input that is switched on, and two for a width of its
-        own. Each parameter that terms share counts for 1 where it is in use, such as a relevance that is not 0.
+        "auto": all of its own where terms are radial; 3, what a frequency is worth, where they are waves; otherwise 1,
+        2, 4, 8 or 16, by cross-validation. A radial term has one for each coordinate of its centre along an input that
+        is switched on, and two for a width of its own. Each parameter that terms share counts for 1 where it is in use,
+        such as a relevance that is not 0.
     linear : {"auto", "all", "selected", "none"}, default="auto"
         Which inputs have a linear term: all; each in or out, as a term like any other; none. "auto": all where terms
         are radial, otherwise selected.
@@ -301,7 +302,7 @@ class AnnealedRegressor(SearchedModel):
         if not isinstance(self.term_cost, str):
             return int(self.term_cost)
         if self.term_cost == "auto" and mixture.chooses_inputs and isinstance(self.criterion, str):
-            return calibrate_term_cost(self, data, mixture)
+            return mixture.known_cost or calibrate_term_cost(self, data, mixture)
         return 1 if self.term_cost == "paper" else 0
 
     @property

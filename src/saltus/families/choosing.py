@@ -50,6 +50,11 @@ class Choosing:
         if self.extrapolate not in EXTRAPOLATE:
             raise ValueError(f"extrapolate must be one of {', '.join(EXTRAPOLATE)}. Got {self.extrapolate!r}.")
 
+    @property
+    def known_cost(self) -> int | None:
+        """Leave it to the data what a term counts for."""
+        return None
+
     def variants(self, *, several: bool) -> tuple[Self, ...]:
         """List what chains may be made of: nothing is left open."""
         return (self,)

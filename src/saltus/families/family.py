@@ -25,6 +25,10 @@ class Family(Protocol):
     def n_columns(self) -> int:
         """How many columns a term has: one or two."""
 
+    @property
+    def known_cost(self) -> int | None:
+        """How many parameters a term should count for, its coefficients aside, where that is known; None: it is not."""
+
     def variants(self, *, several: bool) -> "tuple[Family, ...]":
         """List what chains may be made of, where the options leave that open: `several` variants, or the best guess."""
 

@@ -46,6 +46,12 @@ class Mixture:
         """The columns of a term, of the family that has most."""
         return max(family.n_columns for family in self.families)
 
+    @property
+    def known_cost(self) -> int | None:
+        """How many parameters a term should count for, where families know it and agree; linear terms follow suit."""
+        costs = {family.known_cost for family in self.families if family != LINEAR_TERMS}
+        return costs.pop() if len(costs) == 1 else None
+
     def with_linear_terms(self) -> "Mixture":
         """Add terms that are an input as it is, each in or out like any other."""
         return self if LINEAR_TERMS in self.families else Mixture((*self.families, LINEAR_TERMS))

@@ -100,6 +100,7 @@ class Radial:
 
     is_radial = True
     n_columns = 1
+    known_cost = None
 
     @property
     def profile(self) -> Profile:

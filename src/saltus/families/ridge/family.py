@@ -31,6 +31,10 @@ from saltus.families.ridge.kernels import (
 from saltus.families.ridge.search import RidgeSearch
 from saltus.families.terms import TermSet
 
+# What a frequency is worth under BIC: N rows tell N/2 frequencies apart, and know one to the N^(-1/2)-th part of their
+# distance, so that ln N^(3/2) is three times what an amplitude costs (Djuric 1996; Stoica & Selen 2004).
+FREQUENCY_COST = 3
+
 if TYPE_CHECKING:
     from saltus.families.wave.family import FittedWave
 
@@ -88,6 +92,11 @@ class Ridge(Choosing):
     def n_columns(self) -> int:
         """How many columns a term has: a wave has a cosine and a sine."""
         return 2 if self.is_wave else 1
+
+    @property
+    def known_cost(self) -> int | None:
+        """How many parameters a term should count for: see FREQUENCY_COST."""
+        return FREQUENCY_COST if self.is_wave else None
 
     def fit(self, rows: FamilyRows) -> "FittedRidge | FittedWave":
         """Fit to rows."""
