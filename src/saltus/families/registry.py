@@ -1,4 +1,4 @@
-"""The one place that knows every geometry: what kernels ask of a term is passed on to its family here.
+"""The one place that knows every geometry, hence many lines: what kernels ask of a term is passed on to its family.
 
 To add a geometry: a number below, a field of `Families`, and a branch in each function. A field is None where a fit has
 no family of that geometry. It is handed on as an argument of its own, and asked there whether it is None: numba then
