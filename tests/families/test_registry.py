@@ -30,12 +30,17 @@ print(*{event.data["dispatcher"].__name__ for _, event in recorder.buffer if eve
 
 OF_RADIAL = {"squared_distances", "weigh_by_slope", "apply_profile_and_slope"}
 OF_PRODUCTS, OF_RIDGES = {"set_slope", "multiply_by_profile"}, {"project", "set_direction", "replace_by_profile"}
-OF_LINES = {"multiply_by_slope"}
+OF_WAVES, OF_LINES = {"project_wave", "replace_by_wave"}, {"multiply_by_slope"}
 
 
 @pytest.mark.parametrize(
     ("basis", "needed"),
-    [("gaussian", OF_RADIAL), ("hinges", OF_PRODUCTS | OF_LINES), ("ridges", OF_RIDGES | OF_LINES)],
+    [
+        ("gaussian", OF_RADIAL),
+        ("hinges", OF_PRODUCTS | OF_LINES),
+        ("ridges", OF_RIDGES | OF_LINES),
+        ("waves", OF_WAVES | OF_LINES),
+    ],
 )
 def test_only_the_families_of_a_fit_are_compiled(tmp_path, basis, needed):
     done = subprocess.run(
@@ -49,4 +54,4 @@ def test_only_the_families_of_a_fit_are_compiled(tmp_path, basis, needed):
     assert done.returncode == 0, done.stderr
     compiled = set(done.stdout.split())
     assert needed <= compiled
-    assert not (OF_RADIAL | OF_PRODUCTS | OF_RIDGES | OF_LINES) - needed & compiled
+    assert not (OF_RADIAL | OF_PRODUCTS | OF_RIDGES | OF_WAVES | OF_LINES) - needed & compiled

@@ -203,7 +203,7 @@ def test_a_model_is_predicted_from_its_own_terms(annealed, new):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * expected.std())
 
 
-@pytest.mark.parametrize("name", ["four families", "products"])
+@pytest.mark.parametrize("name", ["four families", "products", "waves and others"])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 def test_a_search_ended_early_goes_on_from_its_checkpoint(data, tmp_path, name):
     path = tmp_path / "run.ckpt"
@@ -217,7 +217,7 @@ def test_a_search_ended_early_goes_on_from_its_checkpoint(data, tmp_path, name):
         clone(model).set_params(basis="hinges").fit(*data, resume=path)
 
 
-@pytest.mark.parametrize("name", ["four families", "ridges"])
+@pytest.mark.parametrize("name", ["four families", "ridges", "waves"])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch, name):
@@ -271,7 +271,7 @@ def test_points_to_start_at_need_a_radial_family(data):
         AnnealedRegressor("hinges", n_iter=100, init=X.to_numpy()[:2]).fit(X, y)
 
 
-@pytest.mark.parametrize("basis", ["hinges", "ridges", ["gaussian", "steps", "ridges"]], ids=str)
+@pytest.mark.parametrize("basis", ["hinges", "ridges", "waves", ["gaussian", "steps", "ridges"]], ids=str)
 @pytest.mark.parametrize("kind", [AnnealedRegressor, BayesianRegressor])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
