@@ -14,6 +14,7 @@ from saltus.engine.search.pruning import (
     eliminations,
     independent,
     prune,
+    rises_by_duals,
     usual_effort,
 )
 from tests.engine.designs import blind_to_faintness, make, make_with, terms_at
@@ -56,6 +57,11 @@ def test_terms_of_two_columns_are_lost_as_a_whole(problem):
     assert len(set(at.terms.family.tolist())) == 2
     (found,) = eliminations(landscape, at)
     assert found.k == at.k - 1
+    _, work = landscape.evaluate(at.terms)
+    q, owner = len(work.R), landscape.mixture.owners_of_columns(at.terms)
+    rises = rises_by_duals(np.linalg.inv(np.triu(work.R[:, :q])), work.R[:, q:], owner)
+    for j, rise in enumerate(rises):
+        assert work.rss + rise == pytest.approx(landscape.evaluate(at.terms.without(j))[1].rss, rel=1e-6)
     values = [landscape.value(at.terms.without(j)) for j in range(at.k)]
     assert found.log_posterior == pytest.approx(max(values), abs=1e-6)
     assert landscape.value(found.terms) == max(values)
