@@ -11,13 +11,13 @@ from saltus.families.terms import make_terms
 
 
 @njit
-def score(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
-    return edit_algebra.score(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
+def score(the_factor, products, which, scratch, m_fixed, n_columns, n_out, out, n_in):
+    return edit_algebra.score(the_factor, products, which, scratch, m_fixed, n_columns, n_out, out, n_in)
 
 
 @njit
-def commit(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
-    edit_algebra.commit(the_factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
+def commit(the_factor, products, which, scratch, m_fixed, n_columns, n_out, out, n_in):
+    edit_algebra.commit(the_factor, products, which, scratch, m_fixed, n_columns, n_out, out, n_in)
 
 
 def families_of_one(data):
@@ -26,6 +26,8 @@ def families_of_one(data):
         geometry=np.array([RADIAL]),
         shares=np.ones(1),
         log_weight=np.zeros(1),
+        n_columns=np.ones(1, dtype=np.int64),
+        most_columns=1,
         smallest_squared_norm=np.zeros(1),
         smallest_complement=np.zeros(1),
         n_choices=0,
@@ -35,6 +37,7 @@ def families_of_one(data):
         radial=data,
         product=None,
         ridge=None,
+        wave=None,
         user=None,
     )
 
@@ -56,8 +59,8 @@ def accept(log_ratio, log_green, log_uniform, another_log_uniform, temperature, 
 
 
 @njit
-def log_density(problem, rss, k, n_own, shared):
-    return target.log_density_kernel(problem, rss, k, n_own, shared)
+def log_density(problem, rss, k, n_columns, n_own, shared):
+    return target.log_density_kernel(problem, rss, k, n_columns, n_own, shared)
 
 
 @njit
@@ -97,8 +100,8 @@ def draw_terms(rng, families, edits):
 
 
 def columns_of(families, terms, root_weight):
-    """Evaluate terms as a chain does, at the rows of its tiles (n_tiles, L): (n_tiles, k, L)."""
-    columns = np.zeros((len(root_weight), len(terms), root_weight.shape[1]))
+    """Evaluate the columns of terms as a chain does, at the rows of its tiles (n_tiles, L): (n_tiles, q, L)."""
+    columns = np.zeros((len(root_weight), registry.count_columns(families, terms), root_weight.shape[1]))
     decoded = np.zeros(families.n_decoded)
     _fill(families, terms.family, terms.choices, terms.parameters, terms.shared, root_weight, decoded, columns)
     return columns
@@ -106,10 +109,13 @@ def columns_of(families, terms, root_weight):
 
 @njit
 def _fill(families, family, choices, parameters, shared, root_weight, decoded, columns):
+    column = 0
     for j in range(family.size):
-        registry.decode_term(families, family[j], choices[j], parameters[j], decoded)
-        for t in range(columns.shape[0]):
-            registry.evaluate_term(families, t, family[j], decoded, shared, root_weight[t], columns[t, j])
+        for part in range(families.n_columns[family[j]]):
+            registry.decode_term(families, family[j], choices[j], parameters[j], part, decoded)
+            for t in range(columns.shape[0]):
+                registry.evaluate_term(families, t, family[j], decoded, shared, root_weight[t], columns[t, column])
+            column += 1
 
 
 @njit

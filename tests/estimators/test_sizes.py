@@ -10,7 +10,7 @@ from saltus.estimators.sizes import smallest_within
 from tests.problems import make_problem
 
 QUICK = {"n_iter": 300, "n_chains": 2, "random_state": 0}
-BASES = ["gaussian", "hinges", ["steps", "ridges"]]
+BASES = ["gaussian", "hinges", ["steps", "ridges"], ["waves", "gaussian"]]
 
 
 def fitted(basis, name="two outputs", **options):
@@ -27,8 +27,9 @@ def test_the_path_begins_at_the_best_network_and_ends_with_none(basis, name):
     assert model.path_[0].criterion == pytest.approx(model.criterion_value_, rel=1e-9)
 
 
-def test_errors_with_rows_left_out_are_those_of_fits_without_them():
-    problem, model = fitted("gaussian", "sinc")
+@pytest.mark.parametrize("basis", ["gaussian", "waves"])
+def test_errors_with_rows_left_out_are_those_of_fits_without_them(basis):
+    problem, model = fitted(basis, "sinc", linear="all")
     network = model._single_network
     U = network.box.to_unit(problem.X)
     for size in model.path_:

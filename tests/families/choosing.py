@@ -24,6 +24,8 @@ FAMILIES = {
     "ridges that go on": Ridge("sigmoid", extrapolate="free"),
     "a user's ridges": OwnRidge(),
     "a user's turns, mixed": [Turns(), "hinges", OwnRidge()],
+    "two columns": Ridge("wave", max_inputs=2),
+    "a mixture with two columns": [Product(("hinge", "bump")), Ridge("wave"), Radial("gaussian"), Ridge("sigmoid")],
     "a mixture": [Radial("gaussian"), Product(("hinge", "bump")), "steps", Ridge(("sigmoid", "hinge"))],
 }
 

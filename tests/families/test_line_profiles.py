@@ -21,7 +21,7 @@ def test_kernels_evaluate_what_numpy_does(x, rng, name):
     column = weight.copy()
     multiply_by_profile(NAMES.index(name), x, B, C, column)
     np.testing.assert_allclose(column, weight * expected, rtol=1e-9, atol=1e-13)
-    if name in RIDGE_PROFILES:
+    if name in RIDGE_PROFILES and name != "wave":  # which is a family of its own
         column = x.copy()
         replace_by_profile(NAMES.index(name), B, C, column)
         np.testing.assert_allclose(column, expected, rtol=1e-9, atol=1e-13)

@@ -32,7 +32,7 @@ print(*{event.data["dispatcher"].__name__ for _, event in recorder.buffer if eve
 
 OF_RADIAL = {"squared_distances", "weigh_by_slope", "apply_profile_and_slope"}
 OF_PRODUCTS, OF_RIDGES = {"set_slope", "multiply_by_profile"}, {"project", "set_direction", "replace_by_profile"}
-OF_LINES, OF_USERS = {"multiply_by_slope"}, {"count_in_use"}
+OF_WAVES, OF_LINES, OF_USERS = {"project_wave", "replace_by_wave"}, {"multiply_by_slope"}, {"count_in_use"}
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,7 @@ OF_LINES, OF_USERS = {"multiply_by_slope"}, {"count_in_use"}
         ("hinges", OF_PRODUCTS | OF_LINES),
         ("ridges", OF_RIDGES | OF_LINES),
         ("a user's", OF_USERS),
+        ("waves", OF_WAVES | OF_LINES),
     ],
 )
 def test_only_the_families_of_a_fit_are_compiled(tmp_path, basis, needed):
@@ -56,4 +57,4 @@ def test_only_the_families_of_a_fit_are_compiled(tmp_path, basis, needed):
     assert done.returncode == 0, done.stderr
     compiled = set(done.stdout.split())
     assert needed <= compiled
-    assert not (OF_RADIAL | OF_PRODUCTS | OF_RIDGES | OF_LINES | OF_USERS) - needed & compiled
+    assert not (OF_RADIAL | OF_PRODUCTS | OF_RIDGES | OF_WAVES | OF_LINES | OF_USERS) - needed & compiled

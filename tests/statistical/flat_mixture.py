@@ -24,6 +24,7 @@ from saltus.families.product.family import FittedProduct
 from saltus.families.ridge.family import FittedRidge
 from saltus.families.terms import join_terms, terms_as_value
 from saltus.families.user.fitted import FittedUser
+from saltus.families.wave.family import FittedWave
 from tests.engine.designs import make_with, without_likelihood
 from tests.families.user.families import OwnRidge, Turns
 from tests.problems import make_problem
@@ -31,11 +32,14 @@ from tests.problems import make_problem
 K_MAX, MEAN, COST = 5, 6.0, 0.3
 STEPS_BETWEEN_LOOKS = 20
 NEAR, EDGE = 0.15, 0.01
+# Waves slower than this share of the fastest are where the periodogram of the problem is.
+SLOW = 0.1
 
 # Of one, two or three inputs, where these are not all as probable.
 UNEVEN = np.array([0.85, 0.1, 0.05])
 
 PRODUCTS = Product(("hinge", "step", "bump", "wave"))
+WAVES = Ridge("wave", max_inputs=3)
 RIDGES = Ridge(("hinge", "sigmoid", "bump"), max_inputs=3)
 NARROW = Radial("gaussian", 0.4, metric="standardized", widths="shared")
 
@@ -47,6 +51,9 @@ CASES = {
     "uneven ridges": ([RIDGES], False),
     "uneven user's": ([Turns()], False),
     "user's and others": ([OwnRidge(), NARROW, Turns(max_inputs=2), Product("bump", max_inputs=2)], True),
+    "waves": ([WAVES], True),
+    "uneven waves": ([WAVES], False),
+    "waves and others": ([PRODUCTS, WAVES, NARROW, Ridge("wave", max_inputs=1)], True),
     "all": ([PRODUCTS, NARROW, RIDGES, Product("bump", max_inputs=2)], True),
 }
 
@@ -73,12 +80,13 @@ class Model:
     def is_there(self, terms):
         """Say whether a chain could be there: no column is faint, or in the span of those before it."""
         problem, columns = self.design.problem, self.design.columns(terms)
+        family = terms.family[self.design.mixture.owners_of_columns(terms)]
         squared = (columns**2).sum(axis=0)
-        if (squared < problem.families.smallest_squared_norm[terms.family]).any():
+        if (squared < problem.families.smallest_squared_norm[family]).any():
             return False
         root_weight = problem.root_weight.ravel()[:, None]
         off = np.minimum(((root_weight - columns) ** 2).sum(axis=0), ((root_weight + columns) ** 2).sum(axis=0))
-        if (off < problem.families.smallest_complement[terms.family]).any():
+        if (off < problem.families.smallest_complement[family]).any():
             return False
         D = np.hstack([self.design.linear.Q, columns])
         rest = np.diag(np.linalg.qr(D, mode="r"))[self.design.problem.m_fixed :] ** 2
@@ -94,15 +102,16 @@ def with_shares(design, pi):
         return data._replace(log_pi=np.log(pi)[None].copy(), shares=np.cumsum(pi)[None].copy())
 
     families = design.problem.families
+    wave = families.wave and families.wave._replace(inputs=changed(families.wave.inputs))
     families = families._replace(
-        product=changed(families.product), ridge=changed(families.ridge), user=changed(families.user)
+        product=changed(families.product), ridge=changed(families.ridge), user=changed(families.user), wave=wave
     )
     object.__setattr__(design, "problem", design.problem._replace(families=families))
     return design
 
 
 def sorts_of(model, terms):
-    """Tell of each term what it is: radial, product, ridge or user's; its profiles, inputs and parameters in use."""
+    """Tell of each term what it is: radial, product, ridge, wave or user's; profiles, inputs, parameters in use."""
     sorts = []
     for family, choices in zip(terms.family, terms.choices, strict=True):
         member = model.design.mixture.members[family]
@@ -117,6 +126,10 @@ def sorts_of(model, terms):
         elif isinstance(member, FittedUser):
             g, count = int(choices[0]), member.options.count_parameters
             sorts.append(("user", [], choices[1 : 1 + g], np.zeros(1, dtype=int), count(g)))
+        elif isinstance(member, FittedWave):
+            g = int(choices[0])
+            # Beside its frequencies, it has the coefficients of one column more than others.
+            sorts.append(("wave", [], choices[1 : 1 + g], np.zeros(1, dtype=int), g + 1))
         else:
             sorts.append(("radial", [], np.arange(3), np.zeros(1, dtype=int), 3))
     return sorts
@@ -174,6 +187,9 @@ def mass_of_a_term(model):
             n = member.most_inputs
             pi = model.pi if n == 3 else np.full(n, 1 / n)
             found.append(pi @ np.exp([-COST * member.options.count_parameters(g) for g in range(1, n + 1)]))
+        elif isinstance(member, FittedWave):
+            pi = model.pi if member.most_inputs == 3 else np.ones(1)
+            found.append(pi @ np.exp(-COST * (2 + np.arange(len(pi)))))
         else:
             found.append(np.exp(-3 * COST))
     return np.mean(found)
@@ -183,7 +199,7 @@ def statistics(model, terms):
     """Functions of a state."""
     k, sorts = len(terms), sorts_of(model, terms)
     found = [k, k**2, k == 0, k == K_MAX]
-    for kind in ("radial", "product", "ridge", "user"):
+    for kind in ("radial", "product", "ridge", "wave", "user"):
         which = [j for j, sort in enumerate(sorts) if sort[0] == kind]
         own = [sorts[j] for j in which]
         parameters = terms.parameters[which]
@@ -195,6 +211,8 @@ def statistics(model, terms):
         found += [sum(n_own for _, _, _, _, n_own in own)]
         found += [sum(len(set(inputs.tolist())) < len(inputs) for _, _, inputs, _, _ in own)]
         found += [(np.abs(parameters[:, i] - 0.5) > 0.5 - EDGE).sum() for i in range(2)]
+    slow = [terms.parameters[j, 0] < SLOW for j, sort in enumerate(sorts) if sort[0] == "wave" and len(sort[2]) == 1]
+    found += [sum(slow), sum(slow) ** 2]
     radial = terms.parameters[[j for j, sort in enumerate(sorts) if sort[0] == "radial"], :3]
     difference = (radial[:, None] - radial[None])[np.triu_indices(len(radial), 1)]
     near = np.abs(difference).max(axis=1, initial=0.0) < NEAR

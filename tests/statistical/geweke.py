@@ -14,7 +14,7 @@ from saltus import Product, Radial, Ridge
 from saltus.engine.kernels.factor import COLLINEAR, refactor
 from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
-from saltus.engine.problem.criteria import Counts, free_criterion
+from saltus.engine.problem.criteria import free_criterion
 from saltus.engine.search.starts import are_seen, set_terms
 from saltus.families.terms import TermSet, put_terms, terms_as_value
 from tests.engine.designs import make_with, radial_of, terms_at
@@ -35,6 +35,7 @@ MIXED = [
     Radial("gaussian", 0.5, metric="standardized", widths="shared"),
     Product(("hinge", "wave"), max_inputs=2),
     Ridge("sigmoid", max_inputs=2),
+    Ridge("wave", max_inputs=2),
 ]
 
 
@@ -48,7 +49,7 @@ def make_model(name, c, learned=False, own_widths=False, mixed=False):
         width = (0.5 if own_widths else 0.35) * rank
         radial = Radial("gaussian", width, metric="standardized", widths="own" if own_widths else "shared")
     basis = MIXED if mixed else radial
-    criterion = free_criterion(Counts(len(problem.X), c, 1), K_MAX, 10, 10)
+    criterion = free_criterion(K_MAX, 2 * c + 10, 10)
     Y = np.zeros((len(problem.X), c))
     return make_with(problem.X, Y, basis, criterion, margin=0.0 if learned else 0.1, ridge=True)
 
@@ -98,7 +99,8 @@ def draw_from_prior(rng, design, *, learned=False, relative=False, mixed=False):
     delta_squared = PRIOR.b / rng.gamma(PRIOR.a, size=c)
     sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
     scale = np.sqrt(sigma_squared * delta_squared)
-    alpha = scale[:, None] * rng.standard_normal((c, m_fixed + k))
+    n_columns = design.mixture.owners_of_columns(centers).size if mixed else k
+    alpha = scale[:, None] * rng.standard_normal((c, m_fixed + n_columns))
     if relative:
         alpha /= root_shares(design, centers)
     return rate, centers, delta_squared, sigma_squared, alpha, relevance
@@ -113,7 +115,7 @@ def draw_size(rng):
 def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
     k, of_each = len(centers), []
     if isinstance(centers, TermSet):  # also how many are of each family, and have two inputs
-        of_each = [(centers.family == 0).sum(), (centers.family == 1).sum(), (centers.choices[:, 0] == 2).sum()]
+        of_each = [(centers.family == number).sum() for number in (0, 1, 3)] + [(centers.choices[:, 0] == 2).sum()]
         centers = centers.parameters[:, :1]
     spread = (alpha**2).mean(axis=1) / (sigma_squared * delta_squared)
     logs = np.log(relevance[relevance > 0])
@@ -151,9 +153,9 @@ def run_chain(rng, name, c, n_rounds, learned, relative, own_widths, mixed):
     put_terms(as_terms(design, centers, relevance), terms)
     seen = []
     for r in range(n_rounds):
-        k = terms.k[0]
         present = terms_as_value(terms)
-        mean = design_matrix(design, present)[:n_rows] @ hierarchy.alpha[:, : m_fixed + k].T
+        D = design_matrix(design, present)[:n_rows]
+        mean = D @ hierarchy.alpha[:, : D.shape[1]].T
         design.Y[:n_rows] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((n_rows, c))
         set_terms(design, state, present)
         if learned:  # which keeps a factor of the linear term, residuals included
@@ -161,8 +163,7 @@ def run_chain(rng, name, c, n_rounds, learned, relative, own_widths, mixed):
         run_sample_block(
             rng, design.problem, PRIOR, tuning, state, work, hierarchy, record, STEPS, STEPS * r, STEPS // 2, True
         )
-        k = terms.k[0]
-        alpha = hierarchy.alpha[:, : m_fixed + k]
+        alpha = hierarchy.alpha[:, : m_fixed + state.n_columns[0]]
         present = terms_as_value(terms)
         seen.append(
             statistics(

@@ -6,11 +6,12 @@
 import numpy as np
 import pytest
 
-from saltus import Radial
+from saltus import Radial, Ridge
 from saltus.engine.drivers.steppers import GStepper, Walk
 from saltus.engine.kernels.chain import run_block
 from saltus.engine.kernels.state import NEVER, Tuning, make_workspace, start_record, start_state
 from saltus.engine.problem.span import GRID, LOG_PRIOR_OF_GRID, GPrior, log_prior_of_size, span_criterion
+from saltus.families.terms import TermSet
 from tests.engine.designs import make_with
 from tests.problems import make_problem
 from tests.statistical import exact_posterior, flat_likelihood
@@ -19,11 +20,18 @@ LIMIT = 6.0
 N_CHAINS, N_STEPS, BETWEEN_LOOKS = 40, 24_000, 20
 
 
-def make_tiny_design(name, k_max):
+def make_tiny_design(name, k_max, basis):
     """Make the design of a problem with one input and few rows."""
     problem = make_problem(name, exact_posterior.SEED)
-    radial = Radial("gaussian", width=0.3, metric="euclidean")
-    return make_with(problem.X, problem.Y[:, :1], radial, span_criterion(k_max, 1, 1, 0), weight=problem.weight)
+    return make_with(problem.X, problem.Y[:, :1], basis, span_criterion(k_max, 3, 0), weight=problem.weight)
+
+
+def terms_with(design, parameters):
+    """Make terms with one parameter each: the place of a bump, or the frequency of a wave in the only input."""
+    k = len(parameters)
+    choices = np.tile(np.array([[1, 0]]), (k, 1))[:, : design.mixture.n_choices]
+    shared = design.mixture.starting_shared
+    return TermSet(np.zeros(k, dtype=np.int64), choices, np.reshape(parameters, (-1, 1)), shared)
 
 
 def sampled_shares(design, fixed):
@@ -50,26 +58,37 @@ def t_values(sampled, expected):
     return (sampled.mean(axis=0) - expected) / (sampled.std(axis=0, ddof=1) / np.sqrt(len(sampled)))
 
 
-@pytest.mark.parametrize(("name", "fixed"), [("nine rows", 20.0), ("nine weighted rows", None)])
-def test_posterior_of_k_and_g_agrees_with_quadrature(name, fixed):
-    """Over the centres, and over g where it is not given."""
+BUMPS, WAVES = Radial("gaussian", width=0.3, metric="euclidean"), Ridge("wave")
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed", "basis"),
+    # Two waves fit some nine rows exactly, and all mass is there if g is free to be infinite.
+    [
+        ("nine rows", 20.0, BUMPS),
+        ("nine weighted rows", None, BUMPS),
+        ("nine rows", 20.0, WAVES),
+        ("nine weighted rows", 5.0, WAVES),
+    ],
+)
+def test_posterior_of_k_and_g_agrees_with_quadrature(name, fixed, basis):
+    """Over the centres or frequencies, and over g where it is not given. Waves have two columns each."""
     k_max, n_grid = 2, 60
-    design = make_tiny_design(name, k_max)
+    design = make_tiny_design(name, k_max, basis)
     N, m_fixed, Q, y = design.problem.n_total, design.problem.m_fixed, design.linear.Q, design.Y[:, 0]
     rest = y - Q @ (Q.T @ y)
     tss = rest @ rest
     g = np.array([fixed]) if fixed else N * GRID
     log_prior_of_g = np.zeros(1) if fixed else LOG_PRIOR_OF_GRID
 
-    def masses(*centers):
+    def masses(*parameters):
         """p(y | terms, g) p(g) p(k), for every g."""
-        k, rss = len(centers), tss
-        if centers:
-            terms = design.mixture.encode(np.reshape(centers, (-1, 1)))
-            new = design.columns(terms)
+        k, n_columns, rss = len(parameters), 0, tss
+        if parameters:
+            new = design.columns(terms_with(design, parameters))
             new = np.linalg.qr(new - Q @ (Q.T @ new))[0]
-            rss = tss - ((new.T @ y) ** 2).sum()
-        log_fit = -0.5 * k * np.log1p(g) - 0.5 * (N - m_fixed) * np.log((tss + g * rss) / (1 + g))
+            n_columns, rss = new.shape[1], tss - ((new.T @ y) ** 2).sum()
+        log_fit = -0.5 * n_columns * np.log1p(g) - 0.5 * (N - m_fixed) * np.log((tss + g * rss) / (1 + g))
         # In the measure of sets: exp(-k/2) for each of the k! orders.
         return np.exp(log_fit + log_prior_of_g - 0.5 * k)
 
@@ -97,7 +116,7 @@ def test_posterior_of_k_and_g_agrees_with_quadrature(name, fixed):
 def test_without_data_the_prior_of_k_comes_back(counts_orders):
     """It is geometric, cut at k_max; whether its k! are in the criterion, or counted by the chain."""
     design, k_max = flat_likelihood.make_flat_design("weights"), flat_likelihood.K_MAX
-    criterion = span_criterion(k_max, 1, 3, 0)
+    criterion = span_criterion(k_max, 4, 0)
     if counts_orders:
         criterion = criterion._replace(by_size=0.5 * np.arange(k_max + 1))
     problem, tuning = design.problem._replace(criterion=criterion), Tuning(0.15, 0.1, False, NEVER, counts_orders)

@@ -385,7 +385,7 @@ def test_draws_that_do_not_add_up_are_refused(models, tmp_path):
 @pytest.fixture(scope="module")
 def mixtures():
     X, Y = make_data()
-    basis = ["gaussian", Product(("hinge", "bump")), "steps", "ridges"]
+    basis = ["gaussian", Product(("hinge", "bump")), "steps", "ridges", "waves"]
     options = {"n_iter": 800, "n_chains": 1, "init": "empty", "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -60,15 +60,16 @@ class AnnealedRegressor(SearchedModel):
         networks mix the families of a list. "auto": hinges, bumps, steps and ridges mixed, which suits most data.
         "linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric" and "mexican_hat" stand for
         :class:`saltus.Radial` with its defaults: functions of the distance to a centre under a learned metric;
-        "hinges", "steps", "bumps", "wavelets" and "mars" for :class:`saltus.Product`; "ridges" for
-        :class:`saltus.Ridge`.
+        "hinges", "steps", "bumps", "wavelets" and "mars" for :class:`saltus.Product`; "ridges" and
+        "waves" for :class:`saltus.Ridge`.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one term in P = C k.
     term_cost : {"auto", "full", "paper"} or int, default="auto"
         How many parameters a term counts for, its coefficients aside: all of its own; 1, as in the paper; or a number.
-        "auto": all of its own where terms are radial, otherwise 1, 2, 4, 8 or 16, by cross-validation. A radial
-        term has one for each coordinate of its centre along an input that is switched on, and two for a width of its
-        own. Each parameter that terms share counts for 1 where it is in use, such as a relevance that is not 0.
+        "auto": all of its own where terms are radial; 3, what a frequency is worth, where they are waves; otherwise 1,
+        2, 4, 8 or 16, by cross-validation. A radial term has one for each coordinate of its centre along an input that
+        is switched on, and two for a width of its own. Each parameter that terms share counts for 1 where it is in use,
+        such as a relevance that is not 0.
     linear : {"auto", "all", "selected", "none"}, default="auto"
         Which inputs have a linear term: all; each in or out, as a term like any other; none. "auto": all where terms
         are radial, otherwise selected.
@@ -134,8 +135,9 @@ class AnnealedRegressor(SearchedModel):
     intercept_ : float or ndarray of shape (n_outputs,)
     linear_coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         The linear term; 0 for a feature that depends on others and was left out.
-    term_coef_ : ndarray of shape (k,) or (n_outputs, k)
-        The coefficient of each term; of a radial one, that of phi(r / width).
+    term_coef_ : ndarray of shape (q,) or (n_outputs, q)
+        The coefficient of each term; of a radial one, that of phi(r / width). A wave has two, of its cosine and its
+        sine, whose phase is 0 at the mean of the inputs.
     centers_ : ndarray of shape (k, n_features)
         The centres of the terms, in the units of X. Given by the radial family.
     widths_ : ndarray of shape (k,)
@@ -293,13 +295,14 @@ class AnnealedRegressor(SearchedModel):
             n_own=mixture.parameter_counts,
             n_shared=mixture.n_switches,
             n_own_a_term=term_cost,
+            n_columns=(int(mixture.n_columns.min()), int(mixture.n_columns.max())),
         )
 
     def _resolve_term_cost(self, data: TrainingData, mixture: Mixture) -> int:
         if not isinstance(self.term_cost, str):
             return int(self.term_cost)
         if self.term_cost == "auto" and mixture.chooses_inputs and isinstance(self.criterion, str):
-            return calibrate_term_cost(self, data, mixture)
+            return mixture.known_cost or calibrate_term_cost(self, data, mixture)
         return 1 if self.term_cost == "paper" else 0
 
     @property

@@ -254,10 +254,10 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         # Networks of terms that choose their inputs may have hundreds of these.
         if self.k_max is None and mixture.chooses_inputs and not self._has_ridge(mixture.chooses_inputs):
             n_most = min(MOST_TERMS, int(MOST_NUMBERS / n_rows)) if n_rows else 0
-            return min(n_most, max(n_rows // ROWS_A_TERM - m_fixed, 0))
+            return min(n_most, max(n_rows // ROWS_A_TERM - m_fixed, 0) // mixture.most_columns)
         if self.k_max is None:
-            return min(DEFAULT_K_MAX, max(n_rows // 2 - m_fixed, 0))
-        needed = m_fixed + self.k_max + 1
+            return min(DEFAULT_K_MAX, max(n_rows // 2 - m_fixed, 0) // mixture.most_columns)
+        needed = m_fixed + mixture.most_columns * self.k_max + 1
         if self.k_max > 0 and n_rows < needed:
             raise ValueError(
                 f"k_max={self.k_max} with {m_fixed} columns in the linear term needs at least {needed} distinct "

@@ -298,10 +298,10 @@ class BayesianRegressor(SampledModel):
 
     def _criterion(self, counts: Counts, k_max: int, mixture: FittedMixture, term_cost: int) -> Criterion:
         # k and what terms share have a prior instead.
-        n_own, n_shared = mixture.parameter_counts[1], mixture.n_switches
+        n_a_term, n_shared = mixture.most_parameters(counts.n_outputs), mixture.n_switches
         if self._has_ridge(mixture.chooses_inputs):
-            return free_criterion(counts, k_max, n_own, n_shared)
-        return span_criterion(k_max, counts.n_outputs, n_own, n_shared)
+            return free_criterion(k_max, n_a_term, n_shared)
+        return span_criterion(k_max, n_a_term, n_shared)
 
     @property
     def _n_planned(self) -> int | None:

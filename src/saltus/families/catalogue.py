@@ -15,10 +15,11 @@ from saltus.families.ridge.family import FittedRidge, Ridge
 from saltus.families.terms import TermSet
 from saltus.families.user.fitted import FittedUser
 from saltus.families.user.ranges import InputRanges
+from saltus.families.wave.family import FittedWave
 
 # The families of this library that a user may choose, and what becomes of each on given data.
 FAMILIES: tuple[type, ...] = (Radial, Product, Ridge)
-FITTED_FAMILIES: tuple[type, ...] = (FittedRadial, FittedProduct, FittedRidge, FittedUser)
+FITTED_FAMILIES: tuple[type, ...] = (FittedRadial, FittedProduct, FittedRidge, FittedWave, FittedUser)
 
 # What else files of models hold of them.
 PARTS_OF_FAMILIES: tuple[type, ...] = (FittedMixture, InputRanges, InputScale, TermSet)

@@ -24,11 +24,16 @@ class Choosing:
 
     profiles: str | tuple[str, ...]
     max_inputs: int
-    extrapolate: str
+    extrapolate: str | None
 
     noun: ClassVar[str]
     known_profiles: ClassVar[tuple[str, ...]]
     is_radial: ClassVar[bool] = False
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns a term has."""
+        return 1
 
     def __post_init__(self) -> None:
         given = (self.profiles,) if isinstance(self.profiles, str) else tuple(self.profiles)
@@ -45,6 +50,11 @@ class Choosing:
         if self.extrapolate not in EXTRAPOLATE:
             raise ValueError(f"extrapolate must be one of {', '.join(EXTRAPOLATE)}. Got {self.extrapolate!r}.")
 
+    @property
+    def known_cost(self) -> int | None:
+        """Leave it to the data what a term counts for."""
+        return None
+
     def variants(self, *, several: bool) -> tuple[Self, ...]:
         """List what chains may be made of: nothing is left open."""
         return (self,)
@@ -57,6 +67,7 @@ class FittedChoosing(ABC):
     options: Choosing
     scale: InputScale
 
+    n_columns = 1
     starting_shared = np.zeros(0)
     n_switches = 0
     coefficient_scale = 1.0
@@ -87,7 +98,7 @@ class FittedChoosing(ABC):
         return FEWEST_ROWS
 
     def columns(self, U: Floats, terms: TermSet) -> Floats:
-        """Evaluate the terms at rows U (N, v) of the unit cube: (N, k). O(N k v)."""
+        """Evaluate the q columns of the terms at rows U (N, v) of the unit cube: (N, q). O(N q v)."""
         return self.columns_at(self.scale.standardize(U, hold=self.holds), terms)
 
     @abstractmethod

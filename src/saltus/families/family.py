@@ -21,6 +21,14 @@ class Family(Protocol):
     def is_radial(self) -> bool:
         """Whether terms have a centre and share a metric."""
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns a term has: one or two."""
+
+    @property
+    def known_cost(self) -> int | None:
+        """How many parameters a term should count for, its coefficients aside, where that is known; None: it is not."""
+
     def variants(self, *, several: bool) -> "tuple[Family, ...]":
         """List what chains may be made of, where the options leave that open: `several` variants, or the best guess."""
 
@@ -43,7 +51,7 @@ class TermNumbers(Protocol):
         """How the sum of the terms is written, after the linear term."""
 
     def columns(self, X: Floats) -> Floats:
-        """Evaluate the terms at X (N, d): (N, k)."""
+        """Evaluate the columns of the terms at X (N, d): (N, q)."""
 
     def rounded(self, digits: int) -> "TermNumbers":
         """Keep so many significant digits of every number."""
@@ -57,18 +65,18 @@ class TermNumbers(Protocol):
     def tables(
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str
     ) -> list[Numbers]:
-        """List the terms with their coefficients (c, k), and what they share."""
+        """List the terms with their coefficients (c, q), and what they share."""
 
 
 class TermStack(Protocol):
-    """The terms of n networks, padded to the same number, for an ONNX graph."""
+    """The columns of the terms of n networks, padded to the same number, for an ONNX graph."""
 
     @property
     def arrays(self) -> dict[str, Floats]:
         """What differs between networks, by name; the first axis is theirs."""
 
     def part(self, rows: Ints, k: int) -> "TermStack":
-        """Take some of the networks, padded to k terms."""
+        """Take some of the networks, padded to k columns."""
 
     def add_coordinates(self, graph: Graph, shifted: str, box_width: Floats, varies: Bools) -> str:
         """Add what all networks take of rows (N, d) that are given relative to the lower corner of the box."""
@@ -102,6 +110,10 @@ class FittedFamily(Protocol):
     @property
     def geometry(self) -> int:
         """Its number in the registry."""
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns a term has: one or two."""
 
     @property
     def n_choices(self) -> int:
@@ -160,4 +172,4 @@ class FittedFamily(Protocol):
         """Draw n terms from nu."""
 
     def columns(self, U: Floats, terms: TermSet) -> Floats:
-        """Evaluate the terms at rows U (N, v) of the unit cube: (N, k)."""
+        """Evaluate the columns of the terms at rows U (N, v) of the unit cube: (N, q)."""

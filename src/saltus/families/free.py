@@ -17,7 +17,7 @@ class FreeTerms:
     x: list[Floats]  # by terms
     low: list[Floats]
     high: list[Floats]
-    decoded: Floats  # (k, n), the terms as kernels hold them
+    decoded: Floats  # (q, n), the columns of the terms as kernels hold them
     unpack: Callable[[list[Floats], Floats], TermSet]  # finds the terms at other coordinates
     shared: Floats  # in use
     x_shared: Floats
@@ -31,7 +31,7 @@ class FreeParameters:
 
     families: Families
     terms: TermSet  # where it starts, of what they share only what is in use
-    decoded: Floats  # (k, n), the terms as kernels hold them
+    decoded: Floats  # (q, n), the columns of the terms as kernels hold them
     n_free: Ints  # (k,), coordinates of each term
     n_shared: int
     x: Floats  # (n,)

@@ -38,10 +38,7 @@ class Factor:
         """Write it with the names of inputs."""
         if self.inputs.size == 1 and self.constant == 0:
             return self._text_of_one(names[self.inputs[0]], number)
-        z = ""
-        for i, slope, origin in zip(self.inputs, self.slopes, self.origins, strict=True):
-            sign = f" {MINUS if slope < 0 else '+'} " if z else MINUS * int(slope < 0)
-            z += f"{sign}{_written(abs(slope), number)} {_shifted(names[i], origin, number)}"
+        z = weighted_sum([names[i] for i in self.inputs], self.slopes, self.origins, number)
         if self.constant != 0:
             z += f" {MINUS if self.constant < 0 else '+'} {_written(abs(self.constant), number)}"
         return {
@@ -72,6 +69,15 @@ class Factor:
             WAVE: f"cos(2π {z})",
             SIGMOID: f"tanh({z})",
         }[self.profile]
+
+
+def weighted_sum(names: Sequence[str], slopes: Floats, origins: Floats, number: str) -> str:
+    """Write sum_i slopes_i (x_i - origins_i) with the names of the inputs."""
+    z = ""
+    for name, slope, origin in zip(names, slopes, origins, strict=True):
+        sign = f" {MINUS if slope < 0 else '+'} " if z else MINUS * int(slope < 0)
+        z += f"{sign}{_written(abs(slope), number)} {_shifted(name, origin, number)}"
+    return z
 
 
 def _written(value: float, number: str) -> str:

@@ -8,7 +8,7 @@ WIDTHS = ("auto", "shared", "own")
 
 # What factors of products, and ridges, may be.
 PRODUCT_PROFILES = ("identity", "hinge", "step", "bump", "hat", "wave")
-RIDGE_PROFILES = ("hinge", "sigmoid", "bump")
+RIDGE_PROFILES = ("hinge", "sigmoid", "bump", "wave")
 EXTRAPOLATE = ("hold", "free")
 
 # Names that stand for products and ridges: their profiles, and the most inputs of a term where that is not the default.
@@ -19,7 +19,7 @@ PRODUCT_NAMES: dict[str, tuple[str, int | None]] = {
     "wavelets": ("hat", None),
     "mars": ("hinge", 2),
 }
-RIDGE_NAMES: dict[str, tuple[str, int | None]] = {"ridges": ("sigmoid", None)}
+RIDGE_NAMES: dict[str, tuple[str, int | None]] = {"ridges": ("sigmoid", None), "waves": ("wave", 2)}
 
 # The names that stand for a family with its defaults, and for those that are mixed by "auto".
 FAMILY_NAMES: tuple[str, ...] = (*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES)

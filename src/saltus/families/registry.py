@@ -76,16 +76,28 @@ from saltus.families.user.kernels import (
     unpack_user,
 )
 from saltus.families.user.owned import OwnedUserData
+from saltus.families.wave.kernels import (
+    WaveData,
+    add_wave_derivatives,
+    change_wave,
+    count_wave,
+    count_wave_kernel,
+    decode_wave,
+    draw_wave,
+    evaluate_wave,
+    log_nu_over_q_wave,
+    unpack_wave,
+)
 
 __all__ = ["SHARED_MOVES", "Families", "FamilyWork"]
 
-RADIAL, PRODUCT, RIDGE, USER = range(4)
+RADIAL, PRODUCT, RIDGE, WAVE, USER = range(5)
 
 # Moves of shared parameters that may never be accepted in a chain that is well: no input is switched off where all of
 # them are needed.
 MAY_NEVER_BE_ACCEPTED = frozenset({"switch"})
 
-# Tiles that products and ridges work with in a descent, beside one for each free parameter of a term.
+# Tiles that terms which are not radial work with in a descent, beside one for each free parameter of a term.
 SCRATCH_COLUMNS = 2
 
 
@@ -99,6 +111,8 @@ class Families(NamedTuple):
     geometry: Ints  # (F,)
     shares: Floats  # (F,), the probabilities w_f that a fresh term is of each family, running sums
     log_weight: Floats  # (F,), the logarithms of w_f
+    n_columns: Ints  # (F,), of a term: one or two
+    most_columns: int
     smallest_squared_norm: Floats  # (F,), of a column over the rows; a term that so few rows see is refused
     smallest_complement: Floats  # (F,), of 1 less a column; a term is refused whose value is 1 but at so few rows
     n_choices: int  # of a term
@@ -108,45 +122,86 @@ class Families(NamedTuple):
     radial: RadialData | None
     product: InputData | None
     ridge: InputData | None
+    wave: WaveData | None
     user: OwnedUserData | None
+
+    @property
+    def of_inputs(self) -> InputData | None:
+        """The rows as terms see them that choose inputs: the same for all of these."""
+        return self.product or self.ridge or (self.wave and self.wave.inputs)
 
     @property
     def n_rows(self) -> int:
         """The number of rows of a tile."""
-        of_each = (self.radial, self.product, self.ridge, self.user)
+        of_each = (self.radial, self.of_inputs, self.user)
         return next(data for data in of_each if data is not None).rows.shape[2]
 
     @property
     def arrays(self) -> tuple[Floats, ...]:
         """All that differs between data, to tell one problem from another."""
         radial = () if self.radial is None else (self.radial.rows, self.radial.to_metric)
-        others = tuple(data for data in (self.product, self.ridge) if data is not None)
+        others = () if self.of_inputs is None else (self.of_inputs.rows, self.of_inputs.knots)
         user = () if self.user is None else (self.user.rows, self.user.counts)
-        return (*radial, *(array for data in others[:1] for array in (data.rows, data.knots)), *user)
+        return (*radial, *others, *user)
 
 
 @by_reference
 class FamilyWork(NamedTuple):
-    """What families keep in the course of a descent on k terms."""
+    """What families keep in the course of a descent on terms of q columns."""
 
-    family: Ints  # (k,)
-    first: Ints  # (k + 1,), where the free parameters of each term begin, and where shared ones do
-    slot: Ints  # (k,), the number of a term among those of its geometry
-    decoded: Floats  # (k, n), terms that are not radial
+    family: Ints  # (q,), of the term of each column
+    first: Ints  # (q,), where the free parameters of that term begin
+    n_free: Ints  # (q,), how many these are
+    first_derivative: Ints  # (q,), where the derivatives of a column begin among those of all
+    slot: Ints  # (q,), the number of a column among those of radial terms
+    decoded: Floats  # (q, n), columns of terms that are not radial
     scratch: Floats  # (n, L)
     radial: RadialWork | None
 
 
 def make_family_work(families: Families, terms: TermSet, decoded: Floats, n_free: Ints) -> FamilyWork:
-    """Allocate the workspaces of a descent on terms, decoded (k, n), each with so many free parameters (k,)."""
-    first = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(n_free, dtype=np.int64)])
-    is_radial = families.geometry[terms.family] == RADIAL
+    """Allocate the workspaces of a descent on terms, decoded (q, n), each with so many free parameters (k,)."""
+    term = owners_of_columns(families, terms)
+    family, n_of_column = terms.family[term], n_free[term]
+    first = (np.cumsum(n_free, dtype=np.int64) - n_free)[term]
+    first_derivative = np.cumsum(n_of_column, dtype=np.int64) - n_of_column
+    is_radial = families.geometry[family] == RADIAL
     radial = None
     if families.radial is not None:
-        radial = make_radial_work(families.radial, terms.shared, np.flatnonzero(is_radial), first)
-    n_scratch = SCRATCH_COLUMNS + int(n_free[~is_radial].max(initial=0))
-    slot = np.cumsum(is_radial, dtype=np.int64) - 1
-    return FamilyWork(terms.family, first, slot, decoded.copy(), np.zeros((n_scratch, families.n_rows)), radial)
+        columns = np.flatnonzero(is_radial)
+        ends = int(n_free.sum()), int(n_of_column.sum())
+        radial = make_radial_work(families.radial, terms.shared, columns, first, first_derivative, ends)
+    return FamilyWork(
+        family=family,
+        first=first,
+        n_free=n_of_column,
+        first_derivative=first_derivative,
+        slot=np.cumsum(is_radial, dtype=np.int64) - 1,
+        decoded=decoded.copy(),
+        scratch=np.zeros((SCRATCH_COLUMNS + int(n_of_column[~is_radial].max(initial=0)), families.n_rows)),
+        radial=radial,
+    )
+
+
+def owners_of_columns(families: Families, terms: TermSet) -> Ints:
+    """Find which term each of the q columns is of, (q,): those of a term follow each other."""
+    return np.repeat(np.arange(len(terms)), families.n_columns[terms.family])
+
+
+def count_columns(families: Families, terms: TermSet) -> int:
+    """Count the columns of terms."""
+    return int(families.n_columns[terms.family].sum())
+
+
+@glue
+def first_column(families: Families, terms: Terms, j: int) -> int:
+    """Find the first column of term j. O(j)."""
+    if families.most_columns == 1:
+        return j
+    first = 0
+    for before in range(j):
+        first += families.n_columns[terms.family[before]]
+    return first
 
 
 def count_own_parameters(families: Families, family: int, choices: Ints, shared: Floats) -> int:
@@ -158,6 +213,8 @@ def count_own_parameters(families: Families, family: int, choices: Ints, shared:
         return count_product(families.product, choices)
     if geometry == RIDGE:
         return count_ridge(families.ridge, choices)
+    if geometry == WAVE:
+        return count_wave(families.wave, choices)
     return count_user(families.user, family, choices)
 
 
@@ -182,6 +239,8 @@ def count_term_kernel(families: Families, family: int, choices: Ints, shared: Fl
         return count_product_kernel(families.product, choices)
     if geometry == RIDGE:
         return count_ridge_kernel(families.ridge, choices)
+    if geometry == WAVE:
+        return count_wave_kernel(families.wave, choices)
     return count_user_kernel(families.user, family, choices)
 
 
@@ -256,12 +315,14 @@ def propose_change(
         return change_product(rng, families.product, terms, moved, walk_scale, edits, which)
     if geometry == RIDGE:
         return change_ridge(rng, families.ridge, terms, moved, walk_scale, edits, which)
+    if geometry == WAVE:
+        return change_wave(rng, families.wave, terms, moved, walk_scale, edits, which)
     return change_user(rng, families.user, terms, moved, walk_scale, edits, which)
 
 
 @glue
 def draw_term(rng: np.random.Generator, families: Families, edits: Edits, which: int) -> None:
-    """Draw the first incoming term of an edit from nu, the law of a fresh term."""
+    """Draw the first incoming term of an edit from q: nu, the law of a fresh term, or what its family knows better."""
     family, n_families = 0, families.geometry.size
     if n_families > 1:
         chance = rng.random()
@@ -275,13 +336,23 @@ def draw_term(rng: np.random.Generator, families: Families, edits: Edits, which:
         draw_product(rng, families.product, family, edits, which)
     elif geometry == RIDGE:
         draw_ridge(rng, families.ridge, family, edits, which)
+    elif geometry == WAVE:
+        draw_wave(rng, families.wave, family, edits, which)
     else:
         draw_user(rng, families.user, family, edits, which)
 
 
 @glue
-def decode_term(families: Families, family: int, choices: Ints, parameters: Floats, decoded: Floats) -> None:
-    """Turn a term into what its column is evaluated from."""
+def log_nu_over_q(families: Families, family: int, choices: Ints, parameters: Floats) -> float:
+    """Evaluate ln nu/q of a term: 0 where its family draws from nu."""
+    if families.geometry[family] == WAVE:
+        return log_nu_over_q_wave(families.wave, family, choices, parameters)
+    return 0.0
+
+
+@glue
+def decode_term(families: Families, family: int, choices: Ints, parameters: Floats, part: int, decoded: Floats) -> None:
+    """Turn a term into what its column number `part` is evaluated from."""
     geometry = families.geometry[family]
     if geometry == RADIAL:
         decode_radial(families.radial, parameters, decoded)
@@ -289,6 +360,8 @@ def decode_term(families: Families, family: int, choices: Ints, parameters: Floa
         decode_product(families.product, choices, parameters, decoded)
     elif geometry == RIDGE:
         decode_ridge(families.ridge, choices, parameters, decoded)
+    elif geometry == WAVE:
+        decode_wave(families.wave, choices, parameters, part, decoded)
     else:
         decode_user(families.user, family, choices, parameters, decoded)
 
@@ -297,7 +370,7 @@ def decode_term(families: Families, family: int, choices: Ints, parameters: Floa
 def evaluate_term(
     families: Families, t: int, family: int, decoded: Floats, shared: Floats, root_weight: Floats, column: Floats
 ) -> None:
-    """Evaluate the column of a decoded term at the rows of tile t, times the roots of their weights."""
+    """Evaluate a decoded column at the rows of tile t, times the roots of their weights."""
     geometry = families.geometry[family]
     if geometry == RADIAL:
         evaluate_radial(families.radial, t, decoded, shared, root_weight, column)
@@ -305,6 +378,8 @@ def evaluate_term(
         evaluate_product(families.product, t, decoded, root_weight, column)
     elif geometry == RIDGE:
         evaluate_ridge(families.ridge, t, decoded, root_weight, column)
+    elif geometry == WAVE:
+        evaluate_wave(families.wave, t, decoded, root_weight, column)
     else:
         evaluate_user(families.user, t, decoded, root_weight, column)
 
@@ -328,6 +403,8 @@ def unpack_terms(families: Families, x: Floats, work: FamilyWork) -> None:
             unpack_product(families.product, x, work.first[j], work.decoded[j])
         elif geometry == RIDGE:
             unpack_ridge(families.ridge, x, work.first[j], work.decoded[j])
+        elif geometry == WAVE:
+            unpack_wave(families.wave, x, work.first[j], work.decoded[j])
         elif geometry == USER:
             unpack_user(families.user, x, work.first[j], work.decoded[j])
 
@@ -336,7 +413,7 @@ def unpack_terms(families: Families, x: Floats, work: FamilyWork) -> None:
 def evaluate_in_descent(
     families: Families, t: int, j: int, root_weight: Floats, work: FamilyWork, column: Floats
 ) -> None:
-    """Evaluate the column of term j at the rows of tile t, and keep what its derivatives need."""
+    """Evaluate column j at the rows of tile t, and keep what its derivatives need."""
     geometry = families.geometry[work.family[j]]
     if geometry == RADIAL:
         evaluate_radial_and_slope(families.radial, t, work.slot[j], root_weight, work.radial, column)
@@ -344,6 +421,8 @@ def evaluate_in_descent(
         evaluate_product(families.product, t, work.decoded[j], root_weight, column)
     elif geometry == RIDGE:
         evaluate_ridge(families.ridge, t, work.decoded[j], root_weight, column)
+    elif geometry == WAVE:
+        evaluate_wave(families.wave, t, work.decoded[j], root_weight, column)
     else:
         evaluate_user(families.user, t, work.decoded[j], root_weight, column)
 
@@ -364,12 +443,14 @@ def begin_tile(families: Families, work: FamilyWork) -> None:
 def add_own_derivatives(
     families: Families, t: int, j: int, root_weight: Floats, work: FamilyWork, columns: Floats, first: int
 ) -> None:
-    """Add the derivatives of the column of a term that is not radial, from columns[first] on, which are 0."""
+    """Add the derivatives of column j, of a term that is not radial, from columns[first] on, which are 0."""
     geometry = families.geometry[work.family[j]]
     if geometry == PRODUCT:
         add_product_derivatives(families.product, t, work.decoded[j], root_weight, work.scratch, columns, first)
     elif geometry == RIDGE:
         add_ridge_derivatives(families.ridge, t, work.decoded[j], root_weight, work.scratch, columns, first)
+    elif geometry == WAVE:
+        add_wave_derivatives(families.wave, t, work.decoded[j], root_weight, work.scratch, columns, first)
     else:
         add_user_derivatives(families.user, t, work.decoded[j], root_weight, columns, first)
 
@@ -378,9 +459,9 @@ def add_own_derivatives(
 def pull_back(
     families: Families, t: int, j: int, root_weight: Floats, by_column: Floats, work: FamilyWork, gradient: Floats
 ) -> None:
-    """Add what tile t says about term j, given d log pi by its column."""
+    """Add what tile t says about the term of column j, given d log pi by the column."""
     geometry = families.geometry[work.family[j]]
-    first, n_free = work.first[j], work.first[j + 1] - work.first[j]
+    first, n_free = work.first[j], work.n_free[j]
     if geometry == RADIAL:
         pull_back_radial(families.radial, t, work.slot[j], by_column, work.radial)
     else:
@@ -408,8 +489,8 @@ def finish_gradient(families: Families, work: FamilyWork, gradient: Floats) -> N
 def add_derivatives(
     families: Families, t: int, alpha: Floats, root_weight: Floats, work: FamilyWork, columns: Floats
 ) -> None:
-    """Add the derivatives in tile t to columns that are 0: of terms by own parameters, of outputs by shared ones."""
+    """Add the derivatives in tile t to columns that are 0: of columns by own parameters, of outputs by shared ones."""
     add_radial_derivatives(families.radial, t, alpha, work.radial, columns)
     for j in range(work.family.size):
         if families.geometry[work.family[j]] != RADIAL:
-            add_own_derivatives(families, t, j, root_weight, work, columns, work.first[j])
+            add_own_derivatives(families, t, j, root_weight, work, columns, work.first_derivative[j])

@@ -165,9 +165,9 @@ def _what_is_stuck(
     said = []
     if any(d.name == "k" and np.isnan(d.rhat) for d in diagnostics):
         said.append(f"k never changed. Raise {longer}, or look whether one size is all that the data and k_max allow.")
-    chosen = (name for chain in moves for name, count in chain.items() if count.chosen > 0)
+    # Moves that no chain has ever chosen are none that the families make.
+    chosen = (name for chain in moves for name in chain if chain[name].chosen > 0)
     names = dict.fromkeys(name for name in chosen if name not in MAY_NEVER_BE_ACCEPTED)
-    # A chain that has never chosen a move need not name it.
     never = [name for name in names if not any(chain[name].accepted for chain in moves if name in chain)]
     if never:
         said.append(

@@ -20,11 +20,11 @@ N_POINTS = 500
 
 @dataclass(frozen=True)
 class Formula:
-    """y_i = intercept_i + x'linear_i + sum_j coefficients_ij term_j(x). What the terms are, the family says."""
+    """y_i = intercept_i + x'linear_i + sum_j coefficients_ij column_j(x). What the terms are, the family says."""
 
     intercept: Floats  # (c,)
     linear: Floats  # (c, d)
-    coefficients: Floats  # (c, k)
+    coefficients: Floats  # (c, q), of the columns of the terms
     terms: TermNumbers
 
     @classmethod
@@ -34,9 +34,9 @@ class Formula:
         return cls(network.intercept, network.linear_coef, network.term_coef, terms)
 
     @property
-    def n_terms(self) -> int:
-        """The number of terms."""
-        return self.coefficients.shape[1]
+    def has_terms(self) -> bool:
+        """Whether there are any terms."""
+        return self.coefficients.shape[1] > 0
 
     def predict(self, X: Floats) -> Floats:
         """Evaluate the formula at X (N, d): (N, c)."""

@@ -84,7 +84,7 @@ def plot_terms(
 
 
 def _draw_coefficients(ax: "Axes", network: Network, feature: int, output: int) -> None:
-    at, height = network.places[:, feature], network.term_coef[output]
+    at, height = network.places[:, feature], network.term_size[output]
     ax.axhline(0.0, color=ink(), lw=0.8)
     ax.vlines(at, 0.0, height, color=BLUE, lw=1.4)
     ax.plot(at, height, "o", color=BLUE, ms=6)
@@ -114,7 +114,7 @@ def _widened(low: float, high: float) -> tuple[float, float]:
 
 
 def _draw_terms(ax: "Axes", network: Network, over: list[int], output: int) -> None:
-    coefficient = network.term_coef[output]
+    coefficient = network.term_size[output]
     size = LARGEST_MARK * np.abs(coefficient) / (np.abs(coefficient).max() or 1.0)
     for sign, marker, color, label in ((1, "o", BLUE, "coefficient > 0"), (-1, "s", ORANGE, "coefficient < 0")):
         chosen = np.sign(coefficient) == sign

@@ -26,11 +26,11 @@ def formula_html(model: NetworkRegressor) -> str:
     paragraphs = [f"<p>{to_html(said)}</p>"]
     for i, output in enumerate(notes.output_names):
         terms = _linear_terms(notes.input_names, formula.linear[i], linear)
-        terms += formula.terms.sum_html * (formula.n_terms > 0)
+        terms += formula.terms.sum_html * formula.has_terms
         constant = _signed(formula.intercept[i], linear)
         paragraphs.append(f'<p class="formula"><b>{to_html(output)}</b> ≈ {constant}{terms}</p>')
     tables = [input_table(formula, notes, linear, number)]
-    if formula.n_terms > 0:
+    if formula.has_terms:
         paragraphs.append(formula.terms.html())
         of_terms = formula.terms.tables(notes.input_names, notes.output_names, formula.coefficients, number)
         tables += [TextTable(*table) for table in of_terms]

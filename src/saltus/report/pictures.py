@@ -88,7 +88,7 @@ def _term_picture(model: NetworkRegressor, X: ArrayLike | None) -> Picture:
 
     def draw(ax: "Axes") -> str:
         plot_terms(model, X, ax=ax)
-        signs = np.sign(network.term_coef[0])
+        signs = np.sign(network.term_size[0])
         n_terms = count(network.n_terms, "term")
         return f"{n_terms}, {int((signs > 0).sum())} with a coefficient above 0, {int((signs < 0).sum())} below."
 

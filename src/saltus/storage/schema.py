@@ -102,7 +102,7 @@ class FittedAnnealed(Fitted):
     n_iter_: int
     networks_: Annotated[tuple[Network, ...], "n"]
     result_: AnnealResult
-    term_coef_: Annotated[Floats, "ck"]
+    term_coef_: Annotated[Floats, "cl"]
     weights_: Annotated[Floats, "n"]
 
 
@@ -141,8 +141,8 @@ IMPLEMENTATIONS: dict[Any, tuple[type, ...]] = {Family: FAMILIES, FittedFamily: 
 
 
 def _draws_sizes(draws: Draws) -> dict[str, int]:
-    k, f, c = draws.n_terms, draws.m_fixed, draws.S.shape[1]
-    return {"f": f, "k": int(k.sum()), "m": int((k + f).sum()), "w": int(c * ((k + f) ** 2).sum())}
+    m, c = draws.sizes, draws.S.shape[1]
+    return {"k": int(draws.n_terms.sum()), "m": int(m.sum()), "w": int(c * (m**2).sum())}
 
 
 def _regressor_sizes(model: Any) -> dict[str, int]:
@@ -165,9 +165,21 @@ def _is_path_of(model: Any) -> bool:
     path, network = model._path, model._single_network
     if path is None:
         return True
-    k, m = len(path.terms), 1 + len(path.kept) + len(path.terms)
     inside = bool((np.diff(path.kept, prepend=-1, append=len(path.spreads)) > 0).all())
-    return network.mixture.accepts(path.terms) and path.R.shape == (m, m) and len(path.rss) == k + 1 and inside
+    if not (inside and network.mixture.accepts(path.terms)):
+        return False
+    m = 1 + len(path.kept) + network.mixture.owners_of_columns(path.terms).size
+    return path.R.shape == (m, m) and len(path.rss) == len(path.terms) + 1
+
+
+def _are_draws_of(features: Features, draws: Draws) -> bool:
+    """Say whether draws are of terms that features know, and have as many columns as these and the linear term."""
+    mixture, terms = features.mixture, draws.all_terms
+    if not mixture.accepts(terms):
+        return False
+    draw = np.repeat(np.arange(len(draws)), draws.n_terms)[mixture.owners_of_columns(terms)]
+    n_columns = 1 + len(features.kept) + np.bincount(draw, minlength=len(draws))
+    return bool((n_columns == draws.sizes).all())
 
 
 # What else prediction relies on.
@@ -176,14 +188,17 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
     AnnealedRegressor: lambda model: len(model.networks_) > 0 and _is_path_of(model),
     BayesianRegressor: lambda model: (
         len(model.chains_) > 0
-        and all(model._predictive.features.mixture.accepts(chain.draws.all_terms) for chain in model.chains_)
+        and all(_are_draws_of(model._predictive.features, chain.draws) for chain in model.chains_)
     ),
-    Draws: lambda draws: len(draws) > 0 and bool((draws.n_terms >= 0).all()),
+    Draws: lambda draws: len(draws) > 0 and bool((draws.n_terms >= 0).all() and (draws.sizes >= draws.n_terms).all()),
     FittedMixture: lambda mixture: len(mixture.members) > 0,
     Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
     InputRanges: lambda ranges: ranges.is_sound,
     InputScale: lambda scale: scale.is_sound,
-    Network: lambda network: network.mixture.accepts(network.terms) and len(network.terms) == len(network.coefficients),
+    Network: lambda network: (
+        network.mixture.accepts(network.terms)
+        and network.mixture.owners_of_columns(network.terms).size == len(network.coefficients)
+    ),
     Predictive: lambda predictive: predictive.degrees > 0,
     SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_parameters),
 }

@@ -22,7 +22,7 @@ def refresh(factor, ridge, m_fixed, k):
 
 @njit
 def density(problem, prior, hierarchy, k):
-    return gibbs.log_joint(problem, prior, hierarchy, k)
+    return gibbs.log_joint(problem, prior, hierarchy, k, k)
 
 
 @pytest.mark.parametrize("relative", [False, True])

@@ -39,10 +39,10 @@ def test_the_penalty_is_that_of_all_parameters(k, n_own_a_term, metric, widths):
     expected = BY_COUNT[n] + BY_SIZE[k]
     terms, n_own_in_full = terms_at(design, np.full((k, 3 + (widths == "own")), 0.5), shared), k * n_of_a_term
     assert penalty_of(problem, terms) == pytest.approx(expected, rel=1e-15)
-    assert penalty_of_size(problem, k, n_of_a_term, shared) == penalty_of(problem, terms)
+    assert penalty_of_size(problem, k, 1, n_of_a_term, shared) == penalty_of(problem, terms)
     value = -0.5 * problem.n_total * np.log(rss).sum() - expected
     assert log_density(problem, rss, terms) == pytest.approx(value, rel=1e-14)
-    assert compiled_log_density(problem, rss, k, n_own_in_full, shared) == pytest.approx(value, rel=1e-14)
+    assert compiled_log_density(problem, rss, k, k, n_own_in_full, shared) == pytest.approx(value, rel=1e-14)
 
 
 def test_a_fit_is_no_better_than_exact():
@@ -50,7 +50,7 @@ def test_a_fit_is_no_better_than_exact():
     problem, one = design.problem, terms_at(design, np.full((1, 3), 0.5), np.ones(3))
     floor = problem.rss_floor
     assert log_density(problem, floor, one) == log_density(problem, 1e-9 * floor, one) < np.inf
-    at_floor, below = (compiled_log_density(problem, share * floor, 1, 3, one.shared) for share in (1.0, 1e-9))
+    at_floor, below = (compiled_log_density(problem, share * floor, 1, 1, 3, one.shared) for share in (1.0, 1e-9))
     assert at_floor == below < np.inf
 
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_afforded_gives_up_shared_parameters_first_and_terms_then
     problem = design_with(False).problem
 
     def at(k, n_own, n_shared):
-        return penalty(problem, 2, k, k * n_own, n_shared)
+        return penalty(problem, 2, k, k, k * n_own, n_shared)
 
     beyond = np.array([[at(k, 3 + n_shared, n_shared) for n_shared in range(4, 9)] for k in range(4, 8)])
     assert (beyond >= UNAFFORDABLE).all()
@@ -74,7 +74,7 @@ def test_a_learned_metric_on_few_rows_has_a_way_down():
     made = make(problem.X, problem.Y, widths="shared").problem
     costs = np.array(
         [
-            [penalty_of_size(made, k, n_on, (np.arange(10) < n_on) * 1.0) for n_on in range(1, 11)]
+            [penalty_of_size(made, k, 1, n_on, (np.arange(10) < n_on) * 1.0) for n_on in range(1, 11)]
             for k in range(1, made.k_max + 1)
         ]
     )

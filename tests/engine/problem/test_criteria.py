@@ -120,7 +120,7 @@ def test_room_is_made_for_the_fewest_parameters_of_a_term():
 
 
 def test_a_sampler_is_charged_nothing():
-    free = free_criterion(COUNTS, 5, 3, 4)
+    free = free_criterion(5, 2 + 3, 4)
     assert not free.by_count.any()
     assert len(free.by_count) == 5 * (2 + 3) + 4 + 1
     np.testing.assert_array_equal(free.by_size, np.zeros(6))

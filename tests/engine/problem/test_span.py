@@ -13,7 +13,8 @@ from saltus.families.terms import terms_as_value
 from tests.engine.designs import make_with
 from tests.problems import make_problem
 
-FAMILIES = [Product(("hinge", "bump")), Ridge("sigmoid")]
+# Waves have two columns a term.
+FAMILIES = [Product(("hinge", "bump")), Ridge("sigmoid"), Ridge("wave", max_inputs=2)]
 K_MAX = 8
 G = np.array([30.0, 4000.0])
 
@@ -21,7 +22,7 @@ G = np.array([30.0, 4000.0])
 def make_span_design(name="two outputs"):
     """Make a design with several outputs and weights, whose linear term is not the constant alone."""
     problem = make_problem(name)
-    criterion = span_criterion(K_MAX, problem.Y.shape[1], 12, 0)
+    criterion = span_criterion(K_MAX, 2 * problem.Y.shape[1] + 12, 0)
     return make_with(problem.X, problem.Y, FAMILIES, criterion, weight=problem.weight)
 
 
@@ -79,7 +80,7 @@ def test_g_is_drawn_from_its_conditional():
     state, terms = some_terms(design, 3, 4)
     n, N = 20_000, design.problem.n_total
     rng = np.random.default_rng(0)
-    drawn = np.array([prior.draw(rng, problem, state.factor.rss, len(terms)) for _ in range(n)])
+    drawn = np.array([prior.draw(rng, problem, state.factor.rss, int(state.n_columns[0])) for _ in range(n)])
     for i in range(2):
         log_mass = []
         for x in GRID:

@@ -13,10 +13,10 @@ from saltus.engine.search.policy import DEFAULT_POLICY
 from saltus.engine.search.selection import make_pool, select
 from saltus.engine.search.starts import set_terms
 from saltus.estimators.checks import check_data
-from saltus.families.terms import terms_as_value
+from saltus.families.terms import TermSet, terms_as_value
 from tests.problems import make_problem
 
-MIXTURES = ["hinges", "steps", ["gaussian", "bumps", "ridges"]]
+MIXTURES = ["hinges", "steps", ["gaussian", "bumps", "ridges"], "waves", ["hinges", "waves", "gaussian"]]
 
 
 def design_of(problem, basis, **options):
@@ -42,8 +42,9 @@ def test_the_factor_of_a_selected_network_is_that_of_its_terms(basis, name):
     assert value == pytest.approx(float(state.log_posterior[0]), rel=1e-9)
 
 
-def test_what_comes_in_is_the_best_of_the_finalists():
-    design = design_of(make_problem("three inputs"), "hinges")
+@pytest.mark.parametrize("basis", ["hinges", "waves"])
+def test_what_comes_in_is_the_best_of_the_finalists(basis):
+    design = design_of(make_problem("three inputs"), basis)
     state = empty_state(design)
     n = 30  # all candidates are finalists
     work, record = make_workspace(design.problem, state, n_edits=n), start_record(state, 1)
@@ -62,6 +63,25 @@ def test_what_comes_in_is_the_best_of_the_finalists():
         if squared >= design.problem.families.smallest_squared_norm[candidate.family[0]]:
             values.append(float(state.log_posterior[0]))
     assert found == pytest.approx(max(values), rel=1e-9)
+
+
+@pytest.mark.parametrize("basis", ["hinges", "waves"])
+def test_a_candidate_promises_what_it_explains_beside_the_constant(basis):
+    problem = make_problem("two outputs")
+    design = design_of(problem, basis, linear="none")
+    state, n = empty_state(design), 30
+    work, record = make_workspace(design.problem, state, n_edits=n), start_record(state, 1)
+    pool = make_pool(design.problem, n, n)
+    Y = design.Y - design.linear.Q @ (design.linear.Q.T @ design.Y)
+    select(np.random.default_rng(2), design.problem, state, work, record, pool, 1)
+    for b in np.flatnonzero(pool.gain):
+        candidate = TermSet(
+            pool.edits.family[b, :1], pool.edits.choices[b, :1], pool.edits.incoming[b, :1], np.zeros(0)
+        )
+        D = np.hstack([design.linear.Q, design.columns(candidate)])
+        left = Y - D @ np.linalg.lstsq(D, Y, rcond=None)[0]
+        expected = (1 - (left**2).sum(axis=0) / (Y**2).sum(axis=0)).sum()
+        assert abs(pool.gain[b]) == pytest.approx(expected, rel=1e-6)
 
 
 def test_selection_ends_at_the_most_terms():
@@ -101,8 +121,8 @@ def test_an_elimination_is_the_cheapest_and_its_value_that_of_a_new_fit(basis, t
         return log_density(design.problem, state.factor.rss, some)
 
     value(terms)
-    m, k = design.problem.m_fixed, len(terms)
-    R, Z = state.factor.R[m : m + k, m : m + k], state.factor.Z[:, m : m + k].T
+    m_fixed, m, k = design.problem.m_fixed, design.problem.m_fixed + int(state.n_columns[0]), len(terms)
+    R, Z = state.factor.R[m_fixed:m, m_fixed:m], state.factor.Z[:, m_fixed:m].T
     path = eliminate(design.problem, terms, np.triu(R), Z, state.factor.rss.copy())
     left = terms
     numbers = np.arange(k)

@@ -14,9 +14,10 @@ from saltus.engine.search.pruning import (
     eliminations,
     independent,
     prune,
+    rises_by_duals,
     usual_effort,
 )
-from tests.engine.designs import blind_to_faintness, make, terms_at
+from tests.engine.designs import blind_to_faintness, make, make_with, terms_at
 from tests.many import FEW, N_ROWS
 from tests.problems import make_problem
 
@@ -48,6 +49,23 @@ def test_eliminations_know_what_they_cost(problem):
         assert candidate.log_posterior == pytest.approx(landscape.value(candidate.terms), abs=1e-6)
     cheapest = max(landscape.value(at.terms.without(j)) for j in range(5))
     assert eliminations(landscape, at)[0].log_posterior == pytest.approx(cheapest, abs=1e-6)
+
+
+def test_terms_of_two_columns_are_lost_as_a_whole(problem):
+    landscape = blind_to_faintness(Landscape.of(make_with(problem.X, problem.Y, ["hinges", "waves"], np.zeros(13))))
+    at = independent(landscape, landscape.mixture.draw(np.random.default_rng(0), 6))
+    assert len(set(at.terms.family.tolist())) == 2
+    (found,) = eliminations(landscape, at)
+    assert found.k == at.k - 1
+    _, work = landscape.evaluate(at.terms)
+    q, owner = len(work.R), landscape.mixture.owners_of_columns(at.terms)
+    rises = rises_by_duals(np.linalg.inv(np.triu(work.R[:, :q])), work.R[:, q:], owner)
+    for j, rise in enumerate(rises):
+        assert work.rss + rise == pytest.approx(landscape.evaluate(at.terms.without(j))[1].rss, rel=1e-6)
+    values = [landscape.value(at.terms.without(j)) for j in range(at.k)]
+    assert found.log_posterior == pytest.approx(max(values), abs=1e-6)
+    assert landscape.value(found.terms) == max(values)
+    assert independent(landscape, at.terms.followed_by(at.terms)).k == at.k
 
 
 def test_dependent_terms_are_left_out(problem):

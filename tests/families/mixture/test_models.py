@@ -30,6 +30,8 @@ BASES = {
     "products": Product(("hinge", "step", "bump", "hat"), extrapolate="free"),
     "ridges": Ridge(("hinge", "sigmoid", "bump")),
     "a user's": [Turns(1.5, 2), "hinges", Turns(0.5)],
+    "waves": "waves",
+    "waves and others": [Ridge("wave", max_inputs=3), "gaussian", "hinges", Ridge("wave", 1, extrapolate="hold")],
 }
 QUICK = {"n_iter": 2000, "n_chains": 2, "init": "empty", "random_state": 0}
 FEW_DRAWS = {"n_iter": 3000, "n_draws": 30, "n_chains": 2, "init": "empty", "random_state": 0}
@@ -203,7 +205,7 @@ def test_a_model_is_predicted_from_its_own_terms(annealed, new):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * expected.std())
 
 
-@pytest.mark.parametrize("name", ["four families", "products", "a user's"])
+@pytest.mark.parametrize("name", ["four families", "products", "a user's", "waves and others"])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 def test_a_search_ended_early_goes_on_from_its_checkpoint(data, tmp_path, name):
     path = tmp_path / "run.ckpt"
@@ -217,7 +219,7 @@ def test_a_search_ended_early_goes_on_from_its_checkpoint(data, tmp_path, name):
         clone(model).set_params(basis="hinges").fit(*data, resume=path)
 
 
-@pytest.mark.parametrize("name", ["four families", "ridges", "a user's"])
+@pytest.mark.parametrize("name", ["four families", "ridges", "a user's", "waves"])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch, name):
@@ -248,7 +250,7 @@ def test_the_same_seed_gives_the_same_bits(data, models):
         (["hinges", "hinges"], "a family twice"),
         (["hinges", Product("hinge")], "a family twice"),
         (["gaussian", "cubic"], "more than one radial family"),
-        (["gaussian", "quintic"], r"one of linear, .*, ridges\. Got 'quintic'"),
+        (["gaussian", "quintic"], r"one of linear, .*, ridges, waves\. Got 'quintic'"),
         ("quintic", "basis"),
         (["gaussian", 3], r"basis has 3, neither a family nor the name of one\. Give families alone"),
         ([None], "basis has None, neither a family"),
@@ -271,7 +273,7 @@ def test_points_to_start_at_need_a_radial_family(data):
         AnnealedRegressor("hinges", n_iter=100, init=X.to_numpy()[:2]).fit(X, y)
 
 
-@pytest.mark.parametrize("basis", ["hinges", "ridges", Turns(), ["gaussian", "steps", "ridges"]], ids=str)
+@pytest.mark.parametrize("basis", ["hinges", "ridges", "waves", Turns(), ["gaussian", "steps", "ridges"]], ids=str)
 @pytest.mark.parametrize("kind", [AnnealedRegressor, BayesianRegressor])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -25,12 +25,13 @@ def test_families_with_equal_options_are_equal():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"profiles": "wave"}, "some of hinge, sigmoid, bump, each once. Got 'wave'"),
+        ({"profiles": "hat"}, "some of hinge, sigmoid, bump, wave, each once. Got 'hat'"),
+        ({"profiles": ("wave", "bump")}, "a family of their own. Got the profiles"),
         ({"profiles": ()}, r"Got \(\)"),
         ({"profiles": ("bump", "bump")}, "each once"),
         ({"profiles": "hinge", "max_inputs": 0}, "1 or more. Got 0"),
         ({"profiles": "hinge", "max_inputs": "2"}, "whole number of inputs"),
-        ({"profiles": "hinge", "extrapolate": None}, "must be one of hold, free. Got None"),
+        ({"profiles": "hinge", "extrapolate": "no"}, "must be one of hold, free. Got 'no'"),
     ],
 )
 def test_bad_options_are_refused(options, match):

@@ -76,18 +76,21 @@ def networks_on_path(
     state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     grown, values = grow(rng, design, state, policy, go_on)
     networks = []
-    sizes = [best_size(values, criteria[0], criterion, design.Y.shape[1]) for criterion in criteria]
+    n_columns = np.concatenate([[0], np.cumsum(design.problem.families.n_columns[grown.family])])
+    sizes = [best_size(values, criteria[0], criterion, design.Y.shape[1], n_columns) for criterion in criteria]
     for k in (*sizes, 0):
         set_terms(design, state, grown.take(slice(k)))
         networks.append(present_network(design, state))
     return networks
 
 
-def best_size(values: Floats, before: Criterion, after: Criterion, n_outputs: int) -> int:
+def best_size(values: Floats, before: Criterion, after: Criterion, n_outputs: int, n_columns: Ints) -> int:
     """Find the number of terms that a criterion wants, given log pi with 0, 1, 2 ... terms under another.
 
+    These have n_columns (K + 1,).
     Both count every term for the same, and nothing that is shared.
     """
     sizes = np.arange(min(len(values), len(before.by_size), len(after.by_size)))
-    was, will_be = (penalties(criterion, n_outputs, sizes, sizes, 0) for criterion in (before, after))
+    columns = n_columns[sizes]
+    was, will_be = (penalties(criterion, n_outputs, sizes, columns, sizes, 0) for criterion in (before, after))
     return int((values[sizes] + was - will_be).argmax())

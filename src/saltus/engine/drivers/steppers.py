@@ -104,7 +104,7 @@ class RidgeStepper:
     def draw(self, walk: Walk, log_posterior: float) -> Draw:
         """Copy the ridge's solution."""
         ridge, problem, terms = self.hierarchy.ridge, self.design.problem, terms_as_value(walk.state.terms)
-        m = problem.m_fixed + len(terms)
+        m = problem.m_fixed + int(walk.state.n_columns[0])
         K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
         return Draw(
             terms=terms,
@@ -167,15 +167,15 @@ class GStepper:
         return walk.rng, self.design.problem, walk.tuning, walk.state, walk.work, walk.record
 
     def _draw_g(self, rng: np.random.Generator, state: State) -> None:
-        k, rss = int(state.terms.k[0]), state.factor.rss
-        before = self.prior.log_fit(self.design.problem, rss, k)
-        self._set(self.prior.draw(rng, self.design.problem, rss, k))
-        state.log_posterior[0] += self.prior.log_fit(self.design.problem, rss, k) - before
+        k, n_columns, rss = int(state.terms.k[0]), int(state.n_columns[0]), state.factor.rss
+        before = self.prior.log_fit(self.design.problem, rss, k, n_columns)
+        self._set(self.prior.draw(rng, self.design.problem, rss, n_columns))
+        state.log_posterior[0] += self.prior.log_fit(self.design.problem, rss, k, n_columns) - before
 
     def draw(self, walk: Walk, log_posterior: float) -> Draw:
         """Solve for the coefficients, and draw the variances of the noise."""
         factor, problem, terms = walk.state.factor, self.design.problem, terms_as_value(walk.state.terms)
-        m_fixed, m = problem.m_fixed, problem.m_fixed + len(terms)
+        m_fixed, m = problem.m_fixed, problem.m_fixed + int(walk.state.n_columns[0])
         R = np.triu(factor.R[:m, :m])
         R[:m_fixed, :m_fixed] = self.design.linear.R
         inverse = solve_triangular(R, np.eye(m))

@@ -5,6 +5,7 @@ import numpy as np
 from saltus._jit import entry_point, glue, kernel, source_digest
 from saltus._typing import Floats
 from saltus._vectors import add_products, dot
+from saltus.engine.kernels.columns import ColumnEdits, find_columns
 from saltus.engine.kernels.edit_algebra import append_column, commit, copy_into, score, sum_residuals
 from saltus.engine.kernels.factor import COLLINEAR, VANISHED, Products
 from saltus.engine.kernels.moves import MOVES, draw_move, propose
@@ -12,7 +13,7 @@ from saltus.engine.kernels.state import ACCEPTED, CHOSEN, FEASIBLE, Record, Stat
 from saltus.engine.kernels.target import accept, count_after_edit, count_under, log_density_kernel
 from saltus.engine.problem.problem import Problem
 from saltus.families.registry import decode_term, evaluate_term, propose_shared
-from saltus.families.terms import Edits, copy_terms, edit_terms
+from saltus.families.terms import copy_terms, edit_terms
 
 
 @glue
@@ -20,7 +21,7 @@ def draw_steps(
     rng: np.random.Generator, problem: Problem, tuning: Tuning, state: State, work: Workspace, n_most: int
 ) -> int:
     """Draw steps from the present state until the edits are used up; return how many. Mutates edits and drawn."""
-    terms, edits, n_edits, decoded = state.terms, work.edits, work.drawn.n_edits, work.decoded
+    terms, edits, n_edits = state.terms, work.edits, work.drawn.n_edits
     moves, edit, log_green, log_uniform = (
         work.drawn.move,
         work.drawn.edit,
@@ -39,14 +40,7 @@ def draw_steps(
         moves[n_drawn] = move
         edit[n_drawn] = -1
         if feasible:
-            for a in range(edits.n_in[which]):
-                decode_term(
-                    problem.families,
-                    edits.family[which, a],
-                    edits.choices[which, a],
-                    edits.incoming[which, a],
-                    decoded[which, a],
-                )
+            find_columns(problem.families, terms, edits, which, work.columns)
             edit[n_drawn] = which
             log_green[n_drawn] = log_ratio
             log_uniform[n_drawn, 0] = np.log(rng.random())
@@ -63,9 +57,9 @@ def project_incoming(problem: Problem, state: State, work: Workspace) -> None:
     The columns are forgotten: memory is faster to read twice than to write.
     """
     tiles, columns, along, gram = state.factor.tiles, work.scratch.columns, work.products.along, work.products.gram
-    decoded, shared, n_in, family = work.decoded, state.terms.shared, work.edits.n_in, work.edits.family
+    decoded, shared, n_in, family = work.columns.decoded, state.terms.shared, work.columns.n_in, work.columns.family
     families, root_weight = problem.families, problem.root_weight
-    n_columns = state.factor.rss.size + problem.m_fixed + state.terms.k[0]
+    n_columns = state.factor.rss.size + problem.m_fixed + state.n_columns[0]
     n_edits = work.drawn.n_edits[0]
     for b in range(n_edits):
         gram[b, 0] = 0.0
@@ -88,8 +82,9 @@ def project_incoming(problem: Problem, state: State, work: Workspace) -> None:
 @glue
 def fill_columns(problem: Problem, state: State, work: Workspace, which: int) -> None:
     """Evaluate the columns that an edit brings in, over all rows, unless `project_incoming` left them there. O(N q)."""
-    decoded, shared, columns, n_in = work.decoded, state.terms.shared, work.scratch.columns, work.edits.n_in
-    families, family, root_weight = problem.families, work.edits.family, problem.root_weight
+    decoded, shared, columns = work.columns.decoded, state.terms.shared, work.scratch.columns
+    n_in, family = work.columns.n_in, work.columns.family
+    families, root_weight = problem.families, problem.root_weight
     n_forgotten = n_in[which]
     if root_weight.shape[0] == 1 and n_in.size == 1:
         n_forgotten = 0
@@ -99,11 +94,11 @@ def fill_columns(problem: Problem, state: State, work: Workspace, which: int) ->
 
 
 @glue
-def is_faint(problem: Problem, products: Products, edits: Edits, which: int) -> bool:
-    """Say whether an edit brings in a term that hardly any row sees, or that all but a few see alike."""
+def is_faint(problem: Problem, products: Products, columns: ColumnEdits, which: int) -> bool:
+    """Say whether an edit brings in a column that hardly any row sees, or that all but a few see alike."""
     families, n_outputs = problem.families, problem.rss_floor.size
-    for a in range(edits.n_in[which]):
-        family, squared = edits.family[which, a], products.gram[which, 2 * a]
+    for a in range(columns.n_in[which]):
+        family, squared = columns.family[which, a], products.gram[which, 2 * a]
         if squared < families.smallest_squared_norm[family]:
             return True
         smallest = families.smallest_complement[family]
@@ -120,7 +115,8 @@ def take_step(
     problem: Problem, tuning: Tuning, state: State, work: Workspace, record: Record, number: int, temperature: float
 ) -> bool:
     """Take a step that was drawn and projected; say whether the state changed."""
-    edits, factor, products, scratch, counts = work.edits, state.factor, work.products, work.scratch, record.counts
+    edits, columns, counts = work.edits, work.columns, record.counts
+    factor, products, scratch = state.factor, work.products, work.scratch
     log_green, log_uniform = work.drawn.log_green[number], work.drawn.log_uniform[number]
     move, which = work.drawn.move[number], work.drawn.edit[number]
     k, shared, log_posterior = state.terms.k[0], state.terms.shared, state.log_posterior
@@ -129,23 +125,24 @@ def take_step(
     if which < 0:
         return False
     counts[move, FEASIBLE] += 1
-    n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
-    if is_faint(problem, products, edits, which):
+    q, n_out, n_in, out = state.n_columns[0], columns.n_out[which], columns.n_in[which], columns.out[which]
+    if is_faint(problem, products, columns, which):
         return False
-    if not score(factor, products, which, scratch, m_fixed, k, n_out, out, n_in):
+    if not score(factor, products, which, scratch, m_fixed, q, n_out, out, n_in):
         return False
     n_own = count_after_edit(problem.families, state.terms, state.n_own[0], edits, which)
-    log_ratio = log_density_kernel(problem, scratch.rss, k + n_in - n_out, n_own, shared) - log_posterior[0]
-    if tuning.counts_orders and n_in != n_out:
-        log_green += np.log(k + 1.0) if n_in > n_out else -np.log(k)
+    k_after, q_after = k + edits.n_in[which] - edits.n_out[which], q + n_in - n_out
+    log_ratio = log_density_kernel(problem, scratch.rss, k_after, q_after, n_own, shared) - log_posterior[0]
+    if tuning.counts_orders and k_after != k:
+        log_green += np.log(k + 1.0) if k_after > k else -np.log(k)
     if not accept(log_ratio, log_green, log_uniform[0], log_uniform[1], temperature, two_stage):
         return False
     counts[move, ACCEPTED] += 1
     fill_columns(problem, state, work, which)
-    commit(factor, products, which, scratch, m_fixed, k, n_out, out, n_in)
+    commit(factor, products, which, scratch, m_fixed, q, n_out, out, n_in)
     edit_terms(state.terms, edits, which)
-    state.n_own[0] = n_own
-    log_posterior[0] = log_density_kernel(problem, factor.rss, k + n_in - n_out, n_own, shared)
+    state.n_columns[0], state.n_own[0] = q_after, n_own
+    log_posterior[0] = log_density_kernel(problem, factor.rss, k_after, q_after, n_own, shared)
     return True
 
 
@@ -155,25 +152,26 @@ def factor_anew(problem: Problem, state: State, work: Workspace) -> bool:
     terms, spare, scratch, along = state.terms, work.spare, work.scratch, work.products.along[0, 0]
     copy_into(problem.linear, spare, problem.m_fixed)
     n_outputs = spare.rss.size
-    decoded, columns = work.decoded[0, 0], scratch.columns[0]
+    families, decoded, columns = problem.families, work.columns.decoded[0, 0], scratch.columns[0]
+    m = problem.m_fixed
     for j in range(terms.k[0]):
-        m = problem.m_fixed + j
-        decode_term(problem.families, terms.family[j], terms.choices[j], terms.parameters[j], decoded)
-        for i in range(n_outputs + m):
-            along[i] = 0.0
-        squared = 0.0
-        for t in range(columns.shape[0]):
-            column = columns[t]
-            evaluate_term(
-                problem.families, t, terms.family[j], decoded, work.proposed_shared, problem.root_weight[t], column
-            )
-            add_products(spare.tiles[t], column, n_outputs + m, along)
-            squared += dot(column, column, column.size)
-        w = along[n_outputs:]
-        smallest = problem.families.smallest_squared_norm[terms.family[j]]
-        if squared < smallest or not squared - dot(w, w, m) > COLLINEAR * squared + VANISHED:
-            return False
-        append_column(spare, columns, along, scratch.corrections, m)
+        family = terms.family[j]
+        for part in range(families.n_columns[family]):
+            decode_term(families, family, terms.choices[j], terms.parameters[j], part, decoded)
+            for i in range(n_outputs + m):
+                along[i] = 0.0
+            squared = 0.0
+            for t in range(columns.shape[0]):
+                column = columns[t]
+                evaluate_term(families, t, family, decoded, work.proposed_shared, problem.root_weight[t], column)
+                add_products(spare.tiles[t], column, n_outputs + m, along)
+                squared += dot(column, column, column.size)
+            w = along[n_outputs:]
+            smallest = families.smallest_squared_norm[family]
+            if squared < smallest or not squared - dot(w, w, m) > COLLINEAR * squared + VANISHED:
+                return False
+            append_column(spare, columns, along, scratch.corrections, m)
+            m += 1
     sum_residuals(spare)
     return True
 
@@ -189,7 +187,7 @@ def take_shared_step(
     temperature: float,
 ) -> bool:
     """Propose other shared parameters; say whether the state changed."""
-    k, shared = state.terms.k[0], state.terms.shared
+    k, q, shared = state.terms.k[0], state.n_columns[0], state.terms.shared
     number, feasible, log_green = propose_shared(rng, problem.families, state.terms, work.proposed_shared)
     move = len(MOVES) + number
     log_uniform, another_log_uniform = np.log(rng.random()), np.log(rng.random())
@@ -200,12 +198,12 @@ def take_shared_step(
     if not factor_anew(problem, state, work):
         return False
     n_own = count_under(problem.families, state.terms, work.proposed_shared)
-    log_posterior = log_density_kernel(problem, work.spare.rss, k, n_own, work.proposed_shared)
+    log_posterior = log_density_kernel(problem, work.spare.rss, k, q, n_own, work.proposed_shared)
     log_ratio = log_posterior - state.log_posterior[0]
     if not accept(log_ratio, log_green, log_uniform, another_log_uniform, temperature, tuning.two_stage):
         return False
     record.counts[move, ACCEPTED] += 1
-    copy_into(work.spare, state.factor, problem.m_fixed + k)
+    copy_into(work.spare, state.factor, problem.m_fixed + q)
     for i in range(shared.size):
         shared[i] = work.proposed_shared[i]
     state.n_own[0] = n_own

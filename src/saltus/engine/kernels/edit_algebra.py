@@ -73,19 +73,19 @@ def score(
     which: int,
     scratch: Scratch,
     m_fixed: int,
-    k: int,
+    n_columns: int,
     n_out: int,
     out: Ints,
     n_in: int,
 ) -> bool:
     """Set scratch.rss to the RSS after an edit, given the products of its new columns. O(m^2).
 
-    `out` numbers the columns that go out from the first after the fixed ones. False when a new column is in the
-    span of the others. Leaves the factor alone, and in `products` the Gram matrix and the p'e of what is new in the
-    new columns once the others are out.
+    The design has n_columns beside the fixed ones; `out` numbers those that go out from the first of these. False when
+    a new column is in the span of the others. Leaves the factor alone, and in `products` the Gram matrix and the p'e of
+    what is new in the new columns once the others are out.
     """
-    find_duals(factor.R, m_fixed, m_fixed + k, n_out, out, scratch.duals)
-    return score_with_duals(factor.Z, factor.rss, products, which, scratch, m_fixed + k, n_out, n_in)
+    find_duals(factor.R, m_fixed, m_fixed + n_columns, n_out, out, scratch.duals)
+    return score_with_duals(factor.Z, factor.rss, products, which, scratch, m_fixed + n_columns, n_out, n_in)
 
 
 @kernel
@@ -188,12 +188,14 @@ def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squa
 
 
 @glue
-def drop_columns(factor: Factor, along: Floats, rotations: Floats, m_fixed: int, k: int, n_out: int, out: Ints) -> None:
+def drop_columns(
+    factor: Factor, along: Floats, rotations: Floats, m_fixed: int, n_columns: int, n_out: int, out: Ints
+) -> None:
     """Take columns out, the later first; rotate w = Q'p of the new columns along. O(N m)."""
     tiles, Z = factor.tiles, factor.Z
     n_outputs = Z.shape[0]
     for b in range(n_out):
-        m = m_fixed + k - b
+        m = m_fixed + n_columns - b
         first, last = m_fixed + out[b], m - 1
         cosines, sines = rotations[0], rotations[1]
         drop_from_R(factor, m, first, cosines, sines, along)
@@ -277,7 +279,7 @@ def commit(
     which: int,
     scratch: Scratch,
     m_fixed: int,
-    k: int,
+    n_columns: int,
     n_out: int,
     out: Ints,
     n_in: int,
@@ -287,9 +289,9 @@ def commit(
     Mutates the factor and uses its input up.
     """
     along = products.along[which]
-    drop_columns(factor, along, scratch.rotations, m_fixed, k, n_out, out)
+    drop_columns(factor, along, scratch.rotations, m_fixed, n_columns, n_out, out)
     for a in range(n_in):
-        m = m_fixed + k - n_out + a
+        m = m_fixed + n_columns - n_out + a
         if a == 1:
             along[1, factor.rss.size + m - 1] = products.gram[which, 1] / factor.R[m - 1, m - 1]
         append_column(factor, scratch.columns[a], along[a], scratch.corrections, m)

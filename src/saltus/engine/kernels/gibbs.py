@@ -83,10 +83,10 @@ def log_truncation(rate: float, k_max: int) -> float:
 
 
 @kernel
-def log_joint(problem: Problem, prior: Prior, hierarchy: Hierarchy, k: int) -> float:
+def log_joint(problem: Problem, prior: Prior, hierarchy: Hierarchy, k: int, n_columns: int) -> float:
     """Evaluate the log density of (k, mu, delta^2, L), on sets of terms, up to a constant."""
     ridge, rate = hierarchy.ridge, hierarchy.rate[0]
-    m = problem.m_fixed + k
+    m = problem.m_fixed + n_columns
     total = k * np.log(rate) - log_truncation(rate, problem.k_max)
     total += (prior.e1 - 0.5) * np.log(rate) - prior.e2 * rate
     for i in range(ridge.S.size):
@@ -101,8 +101,8 @@ def log_joint(problem: Problem, prior: Prior, hierarchy: Hierarchy, k: int) -> f
 def gibbs(rng: np.random.Generator, problem: Problem, prior: Prior, state: State, hierarchy: Hierarchy) -> None:
     """Draw sigma^2, alpha and delta^2 given the terms, and L given k. Mutates the hierarchy. O(c m^3)."""
     ridge = hierarchy.ridge
-    k = state.terms.k[0]
-    m = problem.m_fixed + k
+    k, n_columns = state.terms.k[0], state.n_columns[0]
+    m = problem.m_fixed + n_columns
     for i in range(ridge.S.size):
         S = max(ridge.S[i], problem.rss_floor[i])
         sigma_squared = 0.5 * (prior.g0 + S) / rng.standard_gamma(0.5 * (prior.v0 + problem.n_total))
@@ -124,7 +124,7 @@ def gibbs(rng: np.random.Generator, problem: Problem, prior: Prior, state: State
     log_ratio = (proposed - log_truncation(proposed, k_max)) - (rate - log_truncation(rate, k_max))
     if accept(log_ratio, 0.0, np.log(rng.random()), 0.0, 1.0, False):
         hierarchy.rate[0] = proposed
-    refresh_ridge(state.factor, ridge, problem.m_fixed, k)
+    refresh_ridge(state.factor, ridge, problem.m_fixed, n_columns)
 
 
 @glue
@@ -132,24 +132,24 @@ def take_sample_step(
     problem: Problem, prior: Prior, state: State, work: Workspace, hierarchy: Hierarchy, record: Record, number: int
 ) -> bool:
     """Take a step that was drawn and projected; say whether the state changed."""
-    edits, drawn, products, ridge = work.edits, work.drawn, work.products, hierarchy.ridge
+    edits, columns, drawn, products, ridge = work.edits, work.columns, work.drawn, work.products, hierarchy.ridge
     move, which = drawn.move[number], drawn.edit[number]
     record.counts[move, CHOSEN] += 1
     if which < 0:
         return False
     record.counts[move, FEASIBLE] += 1
-    k, m_fixed = state.terms.k[0], problem.m_fixed
-    n_out, n_in, out = edits.n_out[which], edits.n_in[which], edits.out[which]
-    if is_faint(problem, products, edits, which):
+    q, m_fixed = state.n_columns[0], problem.m_fixed
+    n_out, n_in, out = columns.n_out[which], columns.n_in[which], columns.out[which]
+    if is_faint(problem, products, columns, which):
         return False
-    cross_design(ridge, products, which, ridge.S.size, m_fixed, m_fixed + k, n_in)
-    log_ratio = (n_in - n_out) * np.log(hierarchy.rate[0])
+    cross_design(ridge, products, which, ridge.S.size, m_fixed, m_fixed + q, n_in)
+    log_ratio = (edits.n_in[which] - edits.n_out[which]) * np.log(hierarchy.rate[0])
     for a in range(n_in):
         log_ratio += 0.5 * ridge.S.size * np.log(ridge.incoming_share[a])
     for b in range(n_out):
         log_ratio -= 0.5 * ridge.S.size * np.log(ridge.share[m_fixed + out[b]])
     for i in range(ridge.S.size):
-        if not score_ridge(state.factor, products, which, ridge, i, m_fixed, k, n_out, out, n_in):
+        if not score_ridge(state.factor, products, which, ridge, i, m_fixed, q, n_out, out, n_in):
             return False
         before, after = max(ridge.S[i], problem.rss_floor[i]), max(ridge.scratch.rss[0], problem.rss_floor[i])
         log_ratio -= 0.5 * (n_in - n_out) * np.log(ridge.delta_squared[i]) + 0.5 * np.log(ridge.scratch.volume[0])
@@ -157,12 +157,13 @@ def take_sample_step(
     if not accept(log_ratio, drawn.log_green[number], drawn.log_uniform[number, 0], 0.0, 1.0, False):
         return False
     # The ridge bears columns that coincide, the factor below it does not.
-    if not score(state.factor, products, which, work.scratch, m_fixed, k, n_out, out, n_in):
+    if not score(state.factor, products, which, work.scratch, m_fixed, q, n_out, out, n_in):
         return False
     record.counts[move, ACCEPTED] += 1
     fill_columns(problem, state, work, which)
-    commit(state.factor, products, which, work.scratch, m_fixed, k, n_out, out, n_in)
-    commit_ridge(state.factor, ridge, m_fixed, k, n_out, out, n_in)
+    commit(state.factor, products, which, work.scratch, m_fixed, q, n_out, out, n_in)
+    commit_ridge(state.factor, ridge, m_fixed, q, n_out, out, n_in)
+    state.n_columns[0] = q + n_in - n_out
     state.n_own[0] = count_after_edit(problem.families, state.terms, state.n_own[0], edits, which)
     edit_terms(state.terms, edits, which)
     return True
@@ -179,7 +180,7 @@ def take_sample_shared_step(
     record: Record,
 ) -> None:
     """Propose other shared parameters, and take them or not. Mutates state and hierarchy. O(N m^2)."""
-    ridge, k, shared = hierarchy.ridge, state.terms.k[0], state.terms.shared
+    ridge, k, q, shared = hierarchy.ridge, state.terms.k[0], state.n_columns[0], state.terms.shared
     number, feasible, log_green = propose_shared(rng, problem.families, state.terms, work.proposed_shared)
     move = len(MOVES) + number
     log_uniform = np.log(rng.random())
@@ -188,16 +189,16 @@ def take_sample_shared_step(
         record.counts[move, FEASIBLE] += 1
         if factor_anew(problem, state, work):
             # The ridge of the proposal is made in place of the present one, and that made again if it stays.
-            before = log_joint(problem, prior, hierarchy, k)
-            refresh_ridge(work.spare, ridge, problem.m_fixed, k)
-            log_ratio = log_joint(problem, prior, hierarchy, k) - before
+            before = log_joint(problem, prior, hierarchy, k, q)
+            refresh_ridge(work.spare, ridge, problem.m_fixed, q)
+            log_ratio = log_joint(problem, prior, hierarchy, k, q) - before
             if accept(log_ratio, log_green, log_uniform, 0.0, 1.0, False):
                 record.counts[move, ACCEPTED] += 1
-                copy_into(work.spare, state.factor, problem.m_fixed + k)
+                copy_into(work.spare, state.factor, problem.m_fixed + q)
                 state.n_own[0] = count_under(problem.families, state.terms, work.proposed_shared)
                 for i in range(shared.size):
                     shared[i] = work.proposed_shared[i]
-            refresh_ridge(state.factor, ridge, problem.m_fixed, k)
+            refresh_ridge(state.factor, ridge, problem.m_fixed, q)
 
 
 def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
@@ -222,7 +223,7 @@ def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
         """
         sources = digest  # noqa: F841  # a part of the cache's key
         if afresh:
-            refresh_ridge(state.factor, hierarchy.ridge, problem.m_fixed, state.terms.k[0])
+            refresh_ridge(state.factor, hierarchy.ridge, problem.m_fixed, state.n_columns[0])
         between = tuning.steps_between_shared_moves
         n_done = 0
         while n_done < n_steps:
@@ -239,7 +240,7 @@ def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
                 gibbs(rng, problem, prior, state, hierarchy)
             if (first_iteration + n_done) % between == 0:
                 take_sample_shared_step(rng, problem, prior, state, work, hierarchy, record)
-        return log_joint(problem, prior, hierarchy, state.terms.k[0])
+        return log_joint(problem, prior, hierarchy, state.terms.k[0], state.n_columns[0])
 
     return run_sample_block
 

@@ -14,6 +14,7 @@ from saltus.families.registry import (
     Families,
     draw_term,
     has_pairs,
+    log_nu_over_q,
     propose_change,
     propose_merge,
     propose_pair_update,
@@ -33,22 +34,36 @@ PAIR_UPDATE_PROBABILITY = 0.25
 
 
 @glue
+def log_nu_over_q_of_incoming(families: Families, edits: Edits, which: int) -> float:
+    """Evaluate ln nu/q of the first incoming term of an edit."""
+    return log_nu_over_q(families, edits.family[which, 0], edits.choices[which, 0], edits.incoming[which, 0])
+
+
+@glue
+def log_nu_over_q_of(families: Families, terms: Terms, j: int) -> float:
+    """Evaluate ln nu/q of term j."""
+    return log_nu_over_q(families, terms.family[j], terms.choices[j], terms.parameters[j])
+
+
+@glue
 def propose_birth(
     rng: np.random.Generator, families: Families, terms: Terms, k_max: int, edits: Edits, which: int
 ) -> tuple[bool, float]:
-    """Add one term, drawn from nu."""
+    """Add one term, drawn from q."""
     k = terms.k[0]
     if k == k_max:
         return False, 0.0
     draw_term(rng, families, edits, which)
     edits.n_out[which] = 0
     edits.n_in[which] = 1
-    log_selection = -np.log(k + 1.0)  # death picks this one out of k + 1; the density of the draw is 1
-    return True, log_selection
+    log_selection = -np.log(k + 1.0)  # death picks this one out of k + 1
+    return True, log_selection + log_nu_over_q_of_incoming(families, edits, which)
 
 
 @glue
-def propose_death(rng: np.random.Generator, terms: Terms, edits: Edits, which: int) -> tuple[bool, float]:
+def propose_death(
+    rng: np.random.Generator, families: Families, terms: Terms, edits: Edits, which: int
+) -> tuple[bool, float]:
     """Remove one term at random."""
     k = terms.k[0]
     if k == 0:
@@ -57,7 +72,7 @@ def propose_death(rng: np.random.Generator, terms: Terms, edits: Edits, which: i
     edits.n_out[which] = 1
     edits.n_in[which] = 0
     log_selection = np.log(float(k))
-    return True, log_selection
+    return True, log_selection - log_nu_over_q_of(families, terms, edits.out[which, 0])
 
 
 @glue
@@ -84,7 +99,8 @@ def propose_update(
     edits.n_in[which] = 1
     if chance < of_pairs + FRESH_UPDATE_PROBABILITY:
         draw_term(rng, families, edits, which)
-        return True, 0.0
+        log_density = log_nu_over_q_of_incoming(families, edits, which) - log_nu_over_q_of(families, terms, moved)
+        return True, log_density
     return propose_change(rng, families, terms, moved, walk_scale, edits, which)
 
 
@@ -111,7 +127,7 @@ def propose(
     if move == BIRTH:
         return propose_birth(rng, families, terms, k_max, edits, which)
     if move == DEATH:
-        return propose_death(rng, terms, edits, which)
+        return propose_death(rng, families, terms, edits, which)
     if move == SPLIT:
         return propose_split(rng, families, terms, k_max, split_scale, edits, which)
     if move == MERGE:

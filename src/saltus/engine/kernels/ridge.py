@@ -93,7 +93,7 @@ def score_ridge(
     ridge: Ridge,
     output: int,
     m_fixed: int,
-    k: int,
+    n_columns: int,
     n_out: int,
     out: Ints,
     n_in: int,
@@ -102,7 +102,7 @@ def score_ridge(
 
     `products` are those of `project_incoming`, not yet scored on the factor itself; `cross_design` has seen them.
     """
-    m = m_fixed + k
+    m = m_fixed + n_columns
     n_outputs = factor.rss.size
     own, zeta = ridge.products, ridge.zeta[output]
     for a in range(2):
@@ -127,15 +127,15 @@ def score_ridge(
 
 
 @kernel
-def commit_ridge(factor: Factor, ridge: Ridge, m_fixed: int, k: int, n_out: int, out: Ints, n_in: int) -> None:
+def commit_ridge(factor: Factor, ridge: Ridge, m_fixed: int, n_columns: int, n_out: int, out: Ints, n_in: int) -> None:
     """Carry out an edit that was scored for every output, and done on the factor. O(c m^2)."""
-    copy_columns(factor.R, ridge, m_fixed, m_fixed + k - n_out + n_in)
+    copy_columns(factor.R, ridge, m_fixed, m_fixed + n_columns - n_out + n_in)
     for output in range(ridge.S.size):
         along, gram = ridge.products.along[output], ridge.products.gram[output]
         for b in range(n_out):
-            drop_from_ridge(ridge, output, m_fixed + k - b, m_fixed + out[b])
+            drop_from_ridge(ridge, output, m_fixed + n_columns - b, m_fixed + out[b])
         for a in range(n_in):
-            m = m_fixed + k - n_out + a
+            m = m_fixed + n_columns - n_out + a
             squared, gain = gram[0], along[0, 0]
             if a == 1:
                 # The second new column, less its part along the first.
@@ -214,9 +214,9 @@ def copy_columns(R: Floats, ridge: Ridge, m_fixed: int, m: int) -> None:
 
 
 @kernel
-def refresh_ridge(factor: Factor, ridge: Ridge, m_fixed: int, k: int) -> None:
+def refresh_ridge(factor: Factor, ridge: Ridge, m_fixed: int, n_columns: int) -> None:
     """Make K_i, zeta_i and S_i anew from R and delta_i. Mutates the ridge. O(c m^3)."""
-    m = m_fixed + k
+    m = m_fixed + n_columns
     copy_columns(factor.R, ridge, m_fixed, m)
     for output in range(ridge.S.size):
         zeta = ridge.zeta[output, 0]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from saltus._jit import by_reference
 from saltus._typing import Floats, Ints
+from saltus.engine.kernels.columns import ColumnEdits, make_column_edits
 from saltus.engine.kernels.factor import (
     Factor,
     Products,
@@ -55,6 +56,7 @@ class State(NamedTuple):
     """Where the chain is: all that is carried from one step to the next. Mutated by a step."""
 
     terms: Terms
+    n_columns: Ints  # (1,), of all terms
     n_own: Ints  # (1,), parameters of all terms, their coefficients and what they share aside
     log_posterior: Floats  # (1,)
     factor: Factor
@@ -77,7 +79,7 @@ class Workspace(NamedTuple):
 
     edits: Edits
     drawn: Drawn
-    decoded: Floats  # (B, 2, n), the terms that come in, as their families evaluate them
+    columns: ColumnEdits  # what the edits do to the design
     products: Products
     scratch: Scratch
     spare: Factor  # of the design under proposed shared parameters
@@ -100,10 +102,10 @@ class Record(NamedTuple):
 def start_state(problem: Problem, Q_fixed: Floats, Y: Floats, shared: Floats) -> State:
     """Build the state without terms, for shared parameters (s,)."""
     k_max = problem.k_max
-    factor = make_factor(Q_fixed, Y, Q_fixed.shape[1] + k_max)
+    factor = make_factor(Q_fixed, Y, Q_fixed.shape[1] + k_max * problem.families.most_columns)
     terms = make_terms(k_max, problem.families.n_choices, problem.families.n_parameters, shared)
     log_posterior = log_density(problem, factor.rss, terms_as_value(terms))
-    return State(terms, np.zeros(1, dtype=np.int64), np.array([log_posterior]), factor)
+    return State(terms, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.array([log_posterior]), factor)
 
 
 def make_workspace(problem: Problem, state: State, n_edits: int | None = None) -> Workspace:
@@ -123,7 +125,7 @@ def make_workspace(problem: Problem, state: State, n_edits: int | None = None) -
             np.zeros(n_steps),
             np.zeros((n_steps, 2)),
         ),
-        decoded=np.ones((n_edits, 2, problem.families.n_decoded)),
+        columns=make_column_edits(n_edits, problem.families.n_decoded),
         products=make_products(factor, n_edits),
         scratch=make_scratch(factor),
         spare=copy_factor(factor) if problem.moves_shared else no_factor(),

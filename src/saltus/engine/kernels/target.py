@@ -9,6 +9,7 @@ from saltus._typing import Floats, Ints
 from saltus.engine.problem.problem import Criterion, Problem
 from saltus.families.registry import (
     Families,
+    count_columns,
     count_shared_parameters,
     count_shared_parameters_kernel,
     count_term_kernel,
@@ -20,8 +21,8 @@ from saltus.families.terms import Edits, Terms, TermSet
 UNAFFORDABLE = 1e8
 
 
-def penalty(problem: Problem, n_outputs: int, k: int, n_own: int, n_shared: int) -> float:
-    """Evaluate P for k terms of n_own parameters in all, their coefficients aside, and n_shared in common.
+def penalty(problem: Problem, n_outputs: int, k: int, n_columns: int, n_own: int, n_shared: int) -> float:
+    """Evaluate P for k terms of so many columns and n_own parameters in all, and n_shared in common.
 
     What is infinite costs so much that shared parameters are given up first; each term more costs something too, so
     that terms are given up where no shared parameter can be.
@@ -29,22 +30,22 @@ def penalty(problem: Problem, n_outputs: int, k: int, n_own: int, n_shared: int)
     by_count, by_size = problem.criterion.by_count, problem.criterion.by_size
     if problem.criterion.n_own_a_term > 0:
         n_own = k * problem.criterion.n_own_a_term
-    n_parameters = k * n_outputs + n_own + n_shared if k > 0 else 0
+    n_parameters = n_columns * n_outputs + n_own + n_shared if k > 0 else 0
     if n_parameters < by_count.size:
-        return by_count[n_parameters] + by_size[k]
+        return by_count[n_parameters] + by_size[k] + n_columns * problem.criterion.a_column
     return UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size)
 
 
 penalty_kernel = kernel(penalty)
 
 
-def penalties(criterion: Criterion, n_outputs: int, k: Ints, n_own: Ints, n_shared: int) -> Floats:
-    """Evaluate P for networks of k (n,) terms and n_own (n,) parameters, as `penalty` does for one."""
+def penalties(criterion: Criterion, n_outputs: int, k: Ints, n_columns: Ints, n_own: Ints, n_shared: int) -> Floats:
+    """Evaluate P for networks of k (n,) terms, n_columns (n,) and n_own (n,) parameters, as `penalty` does for one."""
     by_count, by_size = criterion.by_count, criterion.by_size
     if criterion.n_own_a_term > 0:
         n_own = k * criterion.n_own_a_term
-    n = np.where(k > 0, k * n_outputs + n_own + n_shared, 0)
-    known = by_count[np.minimum(n, by_count.size - 1)] + by_size[k]
+    n = np.where(k > 0, n_columns * n_outputs + n_own + n_shared, 0)
+    known = by_count[np.minimum(n, by_count.size - 1)] + by_size[k] + n_columns * criterion.a_column
     return np.where(n < by_count.size, known, UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size))
 
 
@@ -52,13 +53,14 @@ def penalty_of(problem: Problem, terms: TermSet) -> float:
     """Evaluate P for terms."""
     n_own = count_terms(problem.families, terms)
     n_shared = count_shared_parameters(problem.families, terms.shared)
-    return float(penalty(problem, problem.rss_floor.size, len(terms), n_own, n_shared))
+    n_columns = count_columns(problem.families, terms)
+    return float(penalty(problem, problem.rss_floor.size, len(terms), n_columns, n_own, n_shared))
 
 
-def penalty_of_size(problem: Problem, k: int, n_own: int, shared: Floats) -> float:
-    """Evaluate P for k terms of n_own parameters each and shared parameters (s,)."""
+def penalty_of_size(problem: Problem, k: int, n_columns: int, n_own: int, shared: Floats) -> float:
+    """Evaluate P for k terms of n_columns and n_own parameters each and shared parameters (s,)."""
     n_shared = count_shared_parameters(problem.families, shared)
-    return float(penalty(problem, problem.rss_floor.size, k, k * n_own, n_shared))
+    return float(penalty(problem, problem.rss_floor.size, k, k * n_columns, k * n_own, n_shared))
 
 
 def log_density(problem: Problem, rss: Floats, terms: TermSet) -> float:
@@ -70,13 +72,13 @@ def log_density(problem: Problem, rss: Floats, terms: TermSet) -> float:
 
 
 @kernel
-def log_density_kernel(problem: Problem, rss: Floats, k: int, n_own: int, shared: Floats) -> float:
-    """Do the same for k terms of n_own parameters in all, for compiled callers."""
+def log_density_kernel(problem: Problem, rss: Floats, k: int, n_columns: int, n_own: int, shared: Floats) -> float:
+    """Do the same for k terms of so many columns and n_own parameters in all, for compiled callers."""
     log_rss = 0.0
     for i in range(rss.size):
         log_rss += log(max(rss[i], problem.rss_floor[i]) + problem.prior_rss[i])
     n_shared = count_shared_parameters_kernel(problem.families, shared)
-    return -0.5 * problem.degrees * log_rss - penalty_kernel(problem, rss.size, k, n_own, n_shared)
+    return -0.5 * problem.degrees * log_rss - penalty_kernel(problem, rss.size, k, n_columns, n_own, n_shared)
 
 
 @glue

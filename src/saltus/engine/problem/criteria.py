@@ -1,9 +1,9 @@
 """Information criteria: what a model is charged for its parameters.
 
 Every criterion is -log likelihood + P(n, k), with n the number of all parameters beyond the linear term's and the
-noise's, k the number of terms, and P(0, 0) = 0. A term costs its c coefficients and its own parameters, of which the
-paper counts one and the family knows the full number; the parameters that terms share come on top where there are
-terms.
+noise's, k the number of terms, and P(0, 0) = 0. A term costs its coefficients, c for each of its columns, and its own
+parameters, of which the paper counts one and the family knows the full number; the parameters that terms share come on
+top where there are terms.
 """
 
 from collections.abc import Callable
@@ -63,19 +63,27 @@ def _log_choices(n_total: float, k: Floats) -> Floats:
 
 
 def make_criterion(
-    criterion: str | float, counts: Counts, k_max: int, *, n_own: tuple[int, int], n_shared: int, n_own_a_term: int = 0
+    criterion: str | float,
+    counts: Counts,
+    k_max: int,
+    *,
+    n_own: tuple[int, int],
+    n_shared: int,
+    n_own_a_term: int = 0,
+    n_columns: tuple[int, int] = (1, 1),
 ) -> Criterion:
     """Tabulate P, and find how many terms can be afforded.
 
     Terms have n_own parameters each: from the first, with as few of the n_shared shared parameters as there can be,
-    none or one, to the second, with all; or each counts for n_own_a_term, where that is not 0. A number is the cost C
-    of one term in P = C k: it counts as the paper does, c + 1 parameters a term, and a shared parameter as one of
-    these. Where all parameters are as many as N - 1, P is infinite.
+    none or one, to the second, with all; or each counts for n_own_a_term, where that is not 0. They have from the
+    first to the second of n_columns. A number is the cost C of one term of one column in P = C k: it counts as the
+    paper does, c + 1 parameters a term, and a shared parameter, or one coefficient more, as one of these. Where all
+    parameters are as many as N - 1, P is infinite.
     """
     if not isinstance(criterion, str):
         n_own_a_term = 1
     n_least, n_most = (n_own_a_term, n_own_a_term) if n_own_a_term > 0 else n_own
-    n_all = k_max * (counts.n_outputs + n_most) + n_shared
+    n_all = k_max * (n_columns[1] * counts.n_outputs + n_most) + n_shared
     n, k = np.arange(n_all + 1, dtype=np.float64), np.arange(k_max + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         if isinstance(criterion, str):
@@ -87,13 +95,16 @@ def make_criterion(
     by_count[0] = 0.0
     # A chain that starts where P is infinite could not tell up from down.
     by_count, by_size = by_count[np.isfinite(by_count)], by_size[np.isfinite(by_size)]
-    n_affordable = max(by_count.size - 1 - min(n_shared, 1), 0) // (counts.n_outputs + n_least)
+    n_affordable = max(by_count.size - 1 - min(n_shared, 1), 0) // (n_columns[0] * counts.n_outputs + n_least)
     return Criterion(by_count, by_size[: n_affordable + 1], n_own_a_term)
 
 
-def free_criterion(counts: Counts, k_max: int, n_own: int, n_shared: int) -> Criterion:
-    """Charge nothing for k_max terms of n_own parameters at most and n_shared in common: they have a prior instead."""
-    return Criterion(np.zeros(k_max * (counts.n_outputs + n_own) + n_shared + 1), np.zeros(k_max + 1), 0)
+def free_criterion(k_max: int, n_a_term: int, n_shared: int) -> Criterion:
+    """Charge nothing for k_max terms of n_a_term parameters at most and n_shared in common: they have a prior instead.
+
+    The coefficients of a term are among its parameters.
+    """
+    return Criterion(np.zeros(k_max * n_a_term + n_shared + 1), np.zeros(k_max + 1), 0)
 
 
 def criterion_value(log_posterior: float, n_total: float, n_outputs: int) -> float:

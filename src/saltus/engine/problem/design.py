@@ -11,7 +11,7 @@ from saltus.engine.kernels.target import UNAFFORDABLE, penalty_of_size
 from saltus.engine.problem.problem import Criterion, Problem
 from saltus.engine.problem.scaling import Box, LinearTerm, OutputScale
 from saltus.families import FittedMixture
-from saltus.families.registry import count_terms
+from saltus.families.registry import count_columns, count_terms
 from saltus.families.terms import TermSet
 
 # Residuals smaller than this, relative to the spread of y, are rounding: a fit that good is exact, and no better than
@@ -54,8 +54,13 @@ class Design:
         return (self, *self.others)
 
     def columns(self, terms: TermSet) -> Floats:
-        """Evaluate terms at the rows: (N, k), padded. O(N d k)."""
+        """Evaluate the q columns of terms at the rows: (N, q), padded. O(N d q)."""
         return self.mixture.search.columns_of_rows(self.problem.families, self.problem.root_weight, terms)
+
+    def informed_by(self, residuals: Floats) -> Problem:
+        """Let births be drawn where residuals (n_tiles, c, L) suggest, for searches that need no ratio."""
+        families = self.mixture.informed(self.problem.families, residuals, self.problem.root_weight)
+        return self.problem._replace(families=families)
 
     def cost_of_a_term(self, terms: TermSet) -> float:
         """Say what one more term costs, like those that there are, or like a first one; 1 where that is nothing."""
@@ -65,7 +70,11 @@ class Design:
             if k
             else self.mixture.count_first_term(problem.families, terms.shared)
         )
-        penalty = np.array([penalty_of_size(problem, size, n_own, terms.shared) for size in range(self.k_max + 1)])
+        n_columns = (
+            round(count_columns(problem.families, terms) / k) if k else int(problem.families.n_columns.min(initial=1))
+        )
+        sizes = range(self.k_max + 1)
+        penalty = np.array([penalty_of_size(problem, size, n_columns, n_own, terms.shared) for size in sizes])
         k_max = int((penalty < UNAFFORDABLE).sum()) - 1
         k = min(k, max(k_max - 1, 0))
         cost = float(penalty[min(k + 1, k_max)] - penalty[k])
@@ -103,7 +112,7 @@ def make_design(
         criterion=criterion,
         smallest_new_share=SMALLEST_NEW_SHARE,
     )
-    return Design(problem, box, mixture, linear, outputs, Y_padded)
+    return _informed(Design(problem, box, mixture, linear, outputs, Y_padded))
 
 
 def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: Criterion, *, ridge: bool) -> Design:
@@ -114,7 +123,15 @@ def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: C
         k_max=len(criterion.by_size) - 1,
     )
     other = replace(design, problem=problem, mixture=mixture, variant=len(design.variants), others=())
-    return replace(design, others=(*design.others, other))
+    return replace(design, others=(*design.others, _informed(other)))
+
+
+def _informed(design: Design) -> Design:
+    """Let births be drawn where the data suggest, once and for all: so that the law does not depend on the state."""
+    if not design.mixture.is_informed:
+        return design
+    Q = design.linear.Q
+    return replace(design, problem=design.informed_by(to_tiles(design.Y - Q @ (Q.T @ design.Y))))
 
 
 def count_distinct_rows(X: Floats, Y: Floats) -> int:

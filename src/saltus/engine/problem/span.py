@@ -1,11 +1,11 @@
 """The g-prior: coefficients that are, a priori, as large as data like these allow (Zellner 1986; Liang et al. 2008).
 
-The coefficients of the linear term are flat; those of output i of the k columns of the terms, taken orthogonal to the
+The coefficients of the linear term are flat; those of output i of the q columns of the terms, taken orthogonal to the
 linear term, are N(0, g_i sigma_i^2 (D'D)^-1); sigma_i^2 is flat in its logarithm, or IG(v0/2, g0/2). All of these are
 integrated out. With TSS the residual sum of squares of the linear term alone and RSS that of all columns,
 
     S = TSS - g/(1 + g) (TSS - RSS) = (TSS + g RSS) / (1 + g)
-    log p(y | terms, g) = -k/2 ln(1 + g) - (N - m0 + v0)/2 ln(g0 + S) + constant
+    log p(y | terms, g) = -q/2 ln(1 + g) - (N - m0 + v0)/2 ln(g0 + S) + constant
 
 for each output. It depends on the span of the columns alone: one that is nearly in the span of the others costs what
 any other costs, and brings nothing.
@@ -42,9 +42,12 @@ def log_prior_of_size(k_max: int) -> Floats:
     return gammaln(k + 1.0) - LOG_ODDS_OF_A_TERM * k
 
 
-def span_criterion(k_max: int, n_outputs: int, n_own: int, n_shared: int) -> Criterion:
-    """Charge what the prior of k does, for k_max terms of n_own parameters at most and n_shared in common."""
-    return Criterion(np.zeros(k_max * (n_outputs + n_own) + n_shared + 1), -log_prior_of_size(k_max), 0)
+def span_criterion(k_max: int, n_a_term: int, n_shared: int) -> Criterion:
+    """Charge what the prior of k does, for k_max terms of n_a_term parameters at most and n_shared in common.
+
+    The coefficients of a term are among its parameters.
+    """
+    return Criterion(np.zeros(k_max * n_a_term + n_shared + 1), -log_prior_of_size(k_max), 0)
 
 
 def degrees_of_freedom(problem: Problem, v0: float) -> float:
@@ -58,7 +61,6 @@ class GPrior:
 
     n_total: float  # N
     tss: Floats  # (c,), of the linear term alone
-    by_size: Floats  # (k_max + 1,), minus the log prior of k
     v0: float
     g0: float
     fixed: float | None  # g, where it is given
@@ -69,7 +71,7 @@ class GPrior:
         problem, Q = design.problem, design.linear.Q
         residuals = design.Y - Q @ (Q.T @ design.Y)
         tss = np.maximum((residuals**2).sum(axis=0), problem.rss_floor)
-        return cls(problem.n_total, tss, problem.criterion.by_size, v0, g0, fixed)
+        return cls(problem.n_total, tss, v0, g0, fixed)
 
     @property
     def start(self) -> Floats:
@@ -78,34 +80,33 @@ class GPrior:
 
     def problem_given(self, problem: Problem, g: Floats) -> Problem:
         """Make the problem that is the posterior of the terms given g (c,)."""
-        k = np.arange(self.by_size.size)
-        by_size = self.by_size + 0.5 * k * np.log1p(g).sum()
         return problem._replace(
             degrees=degrees_of_freedom(problem, self.v0),
             prior_rss=self.tss / g + self.g0 * (1.0 + g) / g,
-            criterion=problem.criterion._replace(by_size=by_size),
+            criterion=problem.criterion._replace(a_column=0.5 * float(np.log1p(g).sum())),
         )
 
     def sums(self, problem: Problem, rss: Floats, g: Floats) -> Floats:
         """Evaluate g0 + S (c,)."""
         return self.g0 + (self.tss + g * np.maximum(rss, problem.rss_floor)) / (1.0 + g)
 
-    def log_fit(self, problem: Problem, rss: Floats, k: int) -> float:
-        """Evaluate what in log pi depends on g, for k terms."""
+    def log_fit(self, problem: Problem, rss: Floats, k: int, n_columns: int) -> float:
+        """Evaluate what in log pi depends on g, for k terms of so many columns."""
         fitted = np.maximum(rss, problem.rss_floor) + problem.prior_rss
-        return float(-0.5 * problem.degrees * np.log(fitted).sum() - problem.criterion.by_size[k])
+        charged = problem.criterion.by_size[k] + n_columns * problem.criterion.a_column
+        return float(-0.5 * problem.degrees * np.log(fitted).sum() - charged)
 
     def log_density_above(self, problem: Problem, g: Floats) -> float:
         """Evaluate what is missing in log pi of the joint density of terms and g."""
         of_g = 0.0 if self.fixed is not None else float(np.interp(g / self.n_total, GRID, LOG_PRIOR_OF_GRID).sum())
         return of_g - 0.5 * problem.degrees * float(np.log(g / (1.0 + g)).sum())
 
-    def draw(self, rng: np.random.Generator, problem: Problem, rss: Floats, k: int) -> Floats:
-        """Draw g (c,) given k terms and their residual sums of squares."""
+    def draw(self, rng: np.random.Generator, problem: Problem, rss: Floats, n_columns: int) -> Floats:
+        """Draw g (c,) given the number of columns of terms and their residual sums of squares."""
         if self.fixed is not None:
             return self.start
         g = self.n_total * GRID[:, None]
-        log_fit = -0.5 * k * np.log1p(g) - 0.5 * problem.degrees * np.log(self.sums(problem, rss, g))
+        log_fit = -0.5 * n_columns * np.log1p(g) - 0.5 * problem.degrees * np.log(self.sums(problem, rss, g))
         log_density = LOG_PRIOR_OF_GRID[:, None] + log_fit
         # Gumbel's trick: the largest of log densities with such noise is a draw.
         noise = rng.gumbel(size=log_density.shape)

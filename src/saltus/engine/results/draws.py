@@ -45,6 +45,7 @@ class Draws(Sequence[Draw]):
     sigma_squared: Annotated[Floats, "nc"]
     rate: Annotated[Floats, "n"]
     log_posterior: Annotated[Floats, "n"]
+    n_columns: Annotated[Ints | None, "n"] = None  # m; None: as many more than terms in all draws
 
     @classmethod
     def of(cls, draws: Sequence[Draw]) -> "Draws":
@@ -62,6 +63,7 @@ class Draws(Sequence[Draw]):
             sigma_squared=np.array([draw.sigma_squared for draw in draws]),
             rate=np.array([draw.rate for draw in draws]),
             log_posterior=np.array([draw.log_posterior for draw in draws]),
+            n_columns=np.array([len(draw.mean) for draw in draws]),
         )
 
     def __len__(self) -> int:
@@ -70,10 +72,8 @@ class Draws(Sequence[Draw]):
     def __getitem__(self, index: int) -> Draw:  # type: ignore[override]
         n = range(len(self))[index]
         before, k = int(self.offsets[n]), int(self.n_terms[n])
-        m_fixed, c = self.m_fixed, self.S.shape[1]
-        m = m_fixed + k
-        m_before = before + n * m_fixed
-        K_before = int(self._offsets_of_K[n])
+        m, c = int(self.sizes[n]), self.S.shape[1]
+        m_before, K_before = int(self._offsets_of_columns[n]), int(self._offsets_of_K[n])
         return Draw(
             terms=self.all_terms.take(slice(before, before + k)).with_shared(self.shared[n]),
             mean=self.mean[m_before : m_before + m],
@@ -90,19 +90,25 @@ class Draws(Sequence[Draw]):
         """The terms of all draws, one after the other. What they share differs from draw to draw."""
         return TermSet(self.family, self.choices, self.parameters, self.shared[0])
 
-    @property
-    def m_fixed(self) -> int:
-        """Columns of the linear term."""
-        return (len(self.mean) - len(self.parameters)) // len(self)
-
     @cached_property
     def offsets(self) -> Ints:
         """Where the terms of each draw begin and, last, end: (n + 1,)."""
         return _running_sum(self.n_terms)
 
     @cached_property
+    def sizes(self) -> Ints:
+        """The numbers m of columns of the designs, (n,)."""
+        if self.n_columns is not None:
+            return self.n_columns
+        return self.n_terms + (len(self.mean) - len(self.parameters)) // len(self)
+
+    @cached_property
+    def _offsets_of_columns(self) -> Ints:
+        return _running_sum(self.sizes)
+
+    @cached_property
     def _offsets_of_K(self) -> Ints:
-        return _running_sum(self.S.shape[1] * (self.n_terms + self.m_fixed) ** 2)
+        return _running_sum(self.S.shape[1] * self.sizes**2)
 
 
 def _running_sum(lengths: Ints) -> Ints:

@@ -24,7 +24,7 @@ SMALLEST_SHARE_LEFT = 1e-3
 
 @dataclass(frozen=True)
 class Network:
-    """y = constant + (u - means) slope + sum_j coefficients_j term_j(u), with u in the unit cube of `box`.
+    """y = constant + (u - means) slope + sum_j coefficients_j column_j(u), with u in the unit cube of `box`.
 
     What terms are, the mixture knows; the properties give the rest in the user's units.
     """
@@ -36,7 +36,7 @@ class Network:
     constant: Annotated[Floats, "c"]
     slope: Annotated[Floats, "vc"]
     terms: TermSet
-    coefficients: Annotated[Floats, "kc"]
+    coefficients: Annotated[Floats, "lc"]  # of the columns of the terms
 
     @property
     def n_terms(self) -> int:
@@ -67,8 +67,18 @@ class Network:
 
     @property
     def term_coef(self) -> Floats:
-        """Coefficients (c, k) of the terms in the user's units."""
+        """Coefficients (c, q) of the columns of the terms in the user's units."""
         return self.outputs.scale[:, None] * self.coefficients.T / self.mixture.coefficient_scales(self.terms)
+
+    @property
+    def term_size(self) -> Floats:
+        """What the terms weigh, (c, k): the coefficient of one column, or the amplitude of two."""
+        owner, coef = self.mixture.owners_of_columns(self.terms), self.term_coef
+        found = np.empty((len(coef), self.n_terms))
+        for j in range(self.n_terms):
+            own = coef[:, owner == j]
+            found[:, j] = own[:, 0] if own.shape[1] == 1 else np.linalg.norm(own, axis=1)
+        return found
 
     @property
     def places(self) -> Floats:
@@ -84,7 +94,7 @@ class Network:
 def network_from_factor(design: Design, terms: TermSet, factor: Factor) -> Network:
     """Solve for the coefficients of the present factor, given its terms."""
     m_fixed = design.problem.m_fixed
-    m = m_fixed + len(terms)
+    m = m_fixed + design.mixture.owners_of_columns(terms).size
     R = factor.R[:m, :m].copy()
     R[:m_fixed, :m_fixed] = design.linear.R
     n_total = design.problem.n_total

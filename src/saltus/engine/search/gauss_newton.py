@@ -21,7 +21,7 @@ from saltus.engine.problem.problem import Problem
 from saltus.engine.search.gradient import Work, absorb, flops_of_a_gradient, value_and_gradient
 from saltus.engine.search.quasi_newton import FARTHEST, FLAT, Search, hold, set_trial
 from saltus.families.free import FreeParameters
-from saltus.families.registry import add_derivatives
+from saltus.families.registry import add_derivatives, owners_of_columns
 
 # Damping at the start and at least, as a share of the curvature along each coordinate.
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-9
@@ -36,15 +36,19 @@ STRAIGHTEST = 1e-8
 
 @by_reference
 class Curvature(NamedTuple):
-    """Workspace of `sum_curvature`, and the curvature at the last point: K = f + c s columns, n = f + s numbers."""
+    """Workspace of `sum_curvature`, and the curvature at the last point: K = f + c s derivatives, n numbers.
 
-    owner: Ints  # (f,), the term of each free parameter that is not shared
+    f is the number of derivatives of columns by free parameters of their terms, q the number of columns of terms.
+    """
+
+    owner: Ints  # (f,), the column that each of these is a derivative of
+    parameter: Ints  # (f,), the number of the parameter
     n_shared: int  # s, free parameters that terms share
     columns: Floats  # (n_tiles, K, L), derivatives of terms by own parameters, and of outputs by shared ones
     shared: Floats  # (K, m_fixed), what they have in common with the linear term
-    tile: Floats  # (k + K, L)
-    R: Floats  # (k, k + K)
-    products: Floats  # (k + K,)
+    tile: Floats  # (q + K, L)
+    R: Floats  # (q, q + K)
+    products: Floats  # (q + K,)
     gram: Floats  # (K, K), upper, of what is left of the columns
     hessian: Floats  # (n, n), of - log pi
     factor: Floats  # (n, n), Cholesky's, lower
@@ -55,17 +59,22 @@ class Curvature(NamedTuple):
 def make_curvature(problem: Problem, free: FreeParameters) -> Curvature:
     """Allocate the workspace of a descent on what is free of some terms."""
     n_tiles, length = problem.root_weight.shape
-    k, n_shared = len(free.terms), free.n_shared
-    owner = np.repeat(np.arange(k), free.n_free)
-    n_columns, n = owner.size + problem.rss_floor.size * n_shared, owner.size + n_shared
+    n_shared, n = free.n_shared, int(free.n_free.sum()) + free.n_shared
+    term = owners_of_columns(problem.families, free.terms)
+    q, n_free = term.size, free.n_free[term]
+    owner = np.repeat(np.arange(q), n_free)
+    first = (np.cumsum(free.n_free) - free.n_free)[term]
+    parameter = first[owner] + np.arange(owner.size) - (np.cumsum(n_free) - n_free)[owner]
+    n_columns = owner.size + problem.rss_floor.size * n_shared
     return Curvature(
         owner=owner,
+        parameter=parameter,
         n_shared=n_shared,
         columns=np.empty((n_tiles, n_columns, length)),
         shared=np.empty((n_columns, problem.m_fixed)),
-        tile=np.empty((k + n_columns, length)),
-        R=np.empty((k, k + n_columns)),
-        products=np.empty(k + n_columns),
+        tile=np.empty((q + n_columns, length)),
+        R=np.empty((q, q + n_columns)),
+        products=np.empty(q + n_columns),
         gram=np.empty((n_columns, n_columns)),
         hessian=np.empty((n, n)),
         factor=np.empty((n, n)),
@@ -76,10 +85,11 @@ def make_curvature(problem: Problem, free: FreeParameters) -> Curvature:
 
 def gradients_a_step(problem: Problem, free: FreeParameters) -> float:
     """Say how many gradients take as long as the curvature of terms."""
-    k = max(len(free.terms), 1)
-    n_columns = int(free.n_free.sum()) + problem.rss_floor.size * free.n_shared
-    flops = n_columns * (4 * (problem.m_fixed + k) + n_columns) + 2 * k * k
-    return flops / flops_of_a_gradient(problem, k)
+    term = owners_of_columns(problem.families, free.terms)
+    q = max(term.size, 1)
+    n_columns = int(free.n_free[term].sum()) + problem.rss_floor.size * free.n_shared
+    flops = n_columns * (4 * (problem.m_fixed + q) + n_columns) + 2 * q * q
+    return flops / flops_of_a_gradient(problem, q)
 
 
 @glue
@@ -92,13 +102,13 @@ def sum_gram(problem: Problem, work: Work, curvature: Curvature) -> None:
         curvature.R,
         curvature.gram,
     )
-    n_tiles, k, _ = work.Phi.shape
+    n_tiles, q, _ = work.Phi.shape
     m_fixed, n_columns, c = problem.m_fixed, len(gram), work.rss.size
     linear = problem.linear.tiles
     for a in range(n_columns):
         clear(shared[a])
         clear(gram[a])
-    for j in range(k):
+    for j in range(q):
         clear(R[j])
     for t in range(n_tiles):
         for a in range(n_columns):
@@ -107,25 +117,34 @@ def sum_gram(problem: Problem, work: Work, curvature: Curvature) -> None:
         for a in range(n_columns):
             add_products(linear[t, c:], columns[t, a], m_fixed, shared[a])
     for t in range(n_tiles):
-        for j in range(k):
+        for j in range(q):
             copy_column(work.Phi[t, j], tile[j])
             subtract_projection(linear[t, c:], tile[j], m_fixed, work.shared[j])
         for a in range(n_columns):
-            copy_column(columns[t, a], tile[k + a])
-            subtract_projection(linear[t, c:], tile[k + a], m_fixed, shared[a])
-        # What is left of the later columns is orthogonal to the first k, in other coordinates of the rows.
-        absorb(tile, R, k, curvature.products)
+            copy_column(columns[t, a], tile[q + a])
+            subtract_projection(linear[t, c:], tile[q + a], m_fixed, shared[a])
+        # What is left of the later columns is orthogonal to the first q, in other coordinates of the rows.
+        absorb(tile, R, q, curvature.products)
         for a in range(n_columns):
-            add_products(tile[k + a :], tile[k + a], n_columns - a, gram[a, a:])
+            add_products(tile[q + a :], tile[q + a], n_columns - a, gram[a, a:])
 
 
 @kernel
-def weigh_gram(alpha: Floats, weights: Floats, gram: Floats, owner: Ints, n_shared: int, hessian: Floats) -> None:
-    """Set the Hessian from the Gram matrix, the coefficients (c, k) and N / RSS (c,). O(n^2 c)."""
+def weigh_gram(alpha: Floats, weights: Floats, curvature: Curvature) -> None:
+    """Set the Hessian from the Gram matrix, the coefficients (c, q) and N / RSS (c,). O((f + s)^2 c).
+
+    A derivative of an output by a parameter is the sum over the columns of its term.
+    """
+    gram, owner, parameter, n_shared = curvature.gram, curvature.owner, curvature.parameter, curvature.n_shared
+    hessian = curvature.hessian
     c, n_own = alpha.shape[0], owner.size
-    n = len(hessian)
+    first_shared, n = len(hessian) - n_shared, n_own + n_shared
+    for a in range(len(hessian)):
+        clear(hessian[a])
     for a in range(n):
+        row = parameter[a] if a < n_own else first_shared + a - n_own
         for b in range(a, n):
+            column = parameter[b] if b < n_own else first_shared + b - n_own
             total = 0.0
             for o in range(c):
                 at_a = a if a < n_own else a + o * n_shared
@@ -133,8 +152,9 @@ def weigh_gram(alpha: Floats, weights: Floats, gram: Floats, owner: Ints, n_shar
                 first = alpha[o, owner[a]] if a < n_own else 1.0
                 second = alpha[o, owner[b]] if b < n_own else 1.0
                 total += weights[o] * first * second * gram[at_a, at_b]
-            hessian[a, b] = total
-            hessian[b, a] = total
+            hessian[row, column] += total
+            if a < b:
+                hessian[column, row] += total
 
 
 @glue
@@ -143,7 +163,7 @@ def sum_curvature(problem: Problem, work: Work, curvature: Curvature) -> None:
     sum_gram(problem, work, curvature)
     for o in range(work.rss.size):
         work.products[o] = problem.degrees / work.rss[o]
-    weigh_gram(work.alpha, work.products, curvature.gram, curvature.owner, curvature.n_shared, curvature.hessian)
+    weigh_gram(work.alpha, work.products, curvature)
 
 
 @kernel

@@ -41,47 +41,47 @@ SHORTEST = VANISHED**0.5
 
 @by_reference
 class Work(NamedTuple):
-    """Workspace for k terms, and the fit at the last point."""
+    """Workspace for terms of q columns, and the fit at the last point."""
 
     families: FamilyWork
-    Phi: Floats  # (n_tiles, k, L), columns of the terms
-    tile: Floats  # (k + c, L)
-    lengths: Floats  # (k,), squared, of the columns
-    shared: Floats  # (k, m_fixed), what they have in common with the linear term
-    R: Floats  # (k, k + c), of the columns less the linear term; what is below the diagonal is not to be read
+    Phi: Floats  # (n_tiles, q, L), columns of the terms
+    tile: Floats  # (q + c, L)
+    lengths: Floats  # (q,), squared, of the columns
+    shared: Floats  # (q, m_fixed), what they have in common with the linear term
+    R: Floats  # (q, q + c), of the columns less the linear term; what is below the diagonal is not to be read
     rss: Floats  # (c,), once it is evaluated with what the prior adds
-    alpha: Floats  # (c, k), coefficients
+    alpha: Floats  # (c, q), coefficients
     alpha_fixed: Floats  # (c, m_fixed), what they change about those of the linear term
     residuals: Floats  # (c, L)
-    by_column: Floats  # (L,), d log pi by the column of one term
-    products: Floats  # (k + c,)
+    by_column: Floats  # (L,), d log pi by one column
+    products: Floats  # (q + c,)
 
 
 def make_work(problem: Problem, free: FreeParameters) -> Work:
     """Allocate the workspace of a descent on what is free of some terms."""
-    k = len(free.terms)
+    q = len(free.decoded)
     n_tiles, length = problem.root_weight.shape
     m_fixed, c = problem.m_fixed, problem.rss_floor.size
     return Work(
         families=make_family_work(problem.families, free.terms, free.decoded, free.n_free),
-        Phi=np.empty((n_tiles, k, length)),
-        tile=np.empty((k + c, length)),
-        lengths=np.empty(k),
-        shared=np.empty((k, m_fixed)),
-        R=np.empty((k, k + c)),
+        Phi=np.empty((n_tiles, q, length)),
+        tile=np.empty((q + c, length)),
+        lengths=np.empty(q),
+        shared=np.empty((q, m_fixed)),
+        R=np.empty((q, q + c)),
         rss=np.empty(c),
-        alpha=np.empty((c, k)),
+        alpha=np.empty((c, q)),
         alpha_fixed=np.empty((c, m_fixed)),
         residuals=np.empty((c, length)),
         by_column=np.empty(length),
-        products=np.empty(k + c),
+        products=np.empty(q + c),
     )
 
 
-def flops_of_a_gradient(problem: Problem, k: int) -> int:
-    """Count the floating-point operations that log pi and its gradient take for a row."""
+def flops_of_a_gradient(problem: Problem, q: int) -> int:
+    """Count the floating-point operations that log pi and its gradient take for a row, with q columns of terms."""
     n = problem.families.n_decoded - 1
-    return k * (4 * (k + problem.m_fixed + problem.rss_floor.size) + 8 * n + 40)
+    return q * (4 * (q + problem.m_fixed + problem.rss_floor.size) + 8 * n + 40)
 
 
 @kernel
@@ -116,54 +116,54 @@ def absorb(tile: Floats, R: Floats, k: int, products: Floats) -> None:
 
 @glue
 def factor_columns(problem: Problem, work: Work) -> None:
-    """Evaluate the columns of the terms that were unpacked, and their R. O(N m (m + q))."""
+    """Evaluate the columns of the terms that were unpacked, and their R. O(N m (m + p))."""
     Phi, tile, R, shared, linear = work.Phi, work.tile, work.R, work.shared, problem.linear.tiles
-    n_tiles, k, _ = Phi.shape
+    n_tiles, q, _ = Phi.shape
     m_fixed, c = problem.m_fixed, work.rss.size
     clear(work.lengths)
     clear(work.rss)
-    for j in range(k):
+    for j in range(q):
         clear(shared[j])
         clear(R[j])
     for t in range(n_tiles):
         Q_fixed = linear[t, c:]
-        for j in range(k):
+        for j in range(q):
             column = Phi[t, j]
             evaluate_in_descent(problem.families, t, j, problem.root_weight[t], work.families, column)
             work.lengths[j] += dot(column, column, column.size)
             add_products(Q_fixed, column, m_fixed, shared[j])
     for t in range(n_tiles):
         Q_fixed = linear[t, c:]
-        for j in range(k):
+        for j in range(q):
             copy_column(Phi[t, j], tile[j])
             subtract_projection(Q_fixed, tile[j], m_fixed, shared[j])
         for i in range(c):
-            copy_column(linear[t, i], tile[k + i])
-        absorb(tile, R, k, work.products)
+            copy_column(linear[t, i], tile[q + i])
+        absorb(tile, R, q, work.products)
         for i in range(c):
-            work.rss[i] += dot(tile[k + i], tile[k + i], tile.shape[1])
+            work.rss[i] += dot(tile[q + i], tile[q + i], tile.shape[1])
 
 
 @glue
 def solve(work: Work) -> None:
-    """Set the coefficients from R. O(k^2)."""
+    """Set the coefficients from R. O(q^2)."""
     R, alpha, shared, alpha_fixed = work.R, work.alpha, work.shared, work.alpha_fixed
-    c, k = alpha.shape
+    c, q = alpha.shape
     for i in range(c):
-        for b in range(k):
-            j = k - 1 - b
+        for b in range(q):
+            j = q - 1 - b
             found = dot(R[j, j + 1 :], alpha[i, j + 1 :], b)
-            alpha[i, j] = (R[j, k + i] - found) / R[j, j]
+            alpha[i, j] = (R[j, q + i] - found) / R[j, j]
         clear(alpha_fixed[i])
-        for j in range(k):
+        for j in range(q):
             add_multiple(-alpha[i, j], shared[j], alpha_fixed[i])
 
 
 @glue
 def sum_gradient(problem: Problem, work: Work, gradient: Floats) -> None:
-    """Set the gradient from the coefficients. O(N k (c + q))."""
+    """Set the gradient from the coefficients. O(N q (c + p))."""
     linear, by_column = problem.linear.tiles, work.by_column
-    n_tiles, k, _ = work.Phi.shape
+    n_tiles, q, _ = work.Phi.shape
     c, m_fixed = work.alpha_fixed.shape
     begin_gradient(problem.families, work.families)
     clear(gradient)
@@ -171,10 +171,10 @@ def sum_gradient(problem: Problem, work: Work, gradient: Floats) -> None:
         for i in range(c):
             residual = work.residuals[i]
             copy_column(linear[t, i], residual)
-            subtract_projection(work.Phi[t], residual, k, work.alpha[i])
+            subtract_projection(work.Phi[t], residual, q, work.alpha[i])
             subtract_projection(linear[t, c:], residual, m_fixed, work.alpha_fixed[i])
         begin_tile(problem.families, work.families)
-        for j in range(k):
+        for j in range(q):
             clear(by_column)
             for i in range(c):
                 add_multiple(problem.degrees / work.rss[i] * work.alpha[i, j], work.residuals[i], by_column)
@@ -185,14 +185,14 @@ def sum_gradient(problem: Problem, work: Work, gradient: Floats) -> None:
 
 @glue
 def value_and_gradient(problem: Problem, penalty: float, x: Floats, work: Work, gradient: Floats) -> float:
-    """Evaluate log pi and its gradient at a point. O(N m (m + q)).
+    """Evaluate log pi and its gradient at a point. O(N m (m + p)).
 
     Minus infinity where columns depend on each other, or the gradient is not finite.
     """
-    k = work.lengths.size
+    q = work.lengths.size
     unpack_terms(problem.families, x, work.families)
     factor_columns(problem, work)
-    for j in range(k):
+    for j in range(q):
         new, length = abs(work.R[j, j]), np.sqrt(work.lengths[j])
         smallest = problem.families.smallest_squared_norm[work.families.family[j]]
         if work.lengths[j] < smallest or not new > problem.smallest_new_share * length + SHORTEST:

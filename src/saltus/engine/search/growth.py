@@ -12,6 +12,7 @@ from saltus.engine.search.policy import SearchPolicy
 from saltus.engine.search.pruning import GoOn, descend, independent
 from saltus.engine.search.selection import make_pool, select
 from saltus.engine.search.starts import set_terms
+from saltus.families.registry import count_columns
 from saltus.families.terms import TermSet, terms_as_value
 
 # Terms that come in between two questions whether to go on.
@@ -31,14 +32,18 @@ def grow(
 
     Return all of them in their order, and log pi with none, with the first, with the first two, and so on.
     """
-    problem = design.problem
+    problem, n_outputs = design.problem, design.Y.shape[1]
     set_terms(design, state, design.mixture.empty())
     work, record = make_workspace(problem, state, n_edits=policy.finalists), start_record(state, 1)
     pool = make_pool(problem, policy.candidates, policy.finalists)
+    is_informed = design.mixture.is_informed
+    n_a_call = 1 if is_informed else TERMS_A_CALL
     while go_on() and (most is None or state.terms.k[0] < most):
-        n_more = select(rng, problem, state, work, record, pool, TERMS_A_CALL)
+        if is_informed:
+            problem = design.informed_by(state.factor.tiles[:, :n_outputs])
+        n_more = select(rng, problem, state, work, record, pool, n_a_call)
         best = int(record.best.k[0])
-        if n_more < TERMS_A_CALL or state.terms.k[0] - best >= policy.terms_past_best(best):
+        if n_more < n_a_call or state.terms.k[0] - best >= policy.terms_past_best(best):
             break
     return terms_as_value(state.terms), record.best_by_k[: state.terms.k[0] + 1]
 
@@ -54,7 +59,8 @@ def refine(landscape: Landscape, terms: TermSet, go_on: GoOn) -> Candidate:
     at = eliminated(landscape, independent(landscape, terms))
     # By the sum of the weights, so that a weight of 2 gives the search of the row twice.
     n_rows = min(landscape.problem.n_total, landscape.policy.most_rows)
-    flops = n_rows * flops_of_a_gradient(landscape.problem, max(at.k, 1))
+    n_columns = count_columns(landscape.problem.families, at.terms)
+    flops = n_rows * flops_of_a_gradient(landscape.problem, max(n_columns, 1))
     n_evaluations = min(int(landscape.policy.flops_of_a_descent / flops), landscape.policy.most_evaluations)
     if n_evaluations >= landscape.policy.fewest_evaluations and at.k > 0:
         at = eliminated(landscape, descend(landscape, at, n_evaluations, go_on))
@@ -68,6 +74,7 @@ def eliminated(landscape: Landscape, at: Candidate) -> Candidate:
     search, work = landscape.evaluate(at.terms)
     if not np.isfinite(search.value[0]):
         return at
-    path = eliminate(landscape.problem, at.terms, np.triu(work.R[:, : at.k]), work.R[:, at.k :], work.rss)
+    q = len(work.R)
+    path = eliminate(landscape.problem, at.terms, np.triu(work.R[:, :q]), work.R[:, q:], work.rss)
     left = path.best(at.terms)
     return at if len(left) == at.k else landscape.candidate(left)

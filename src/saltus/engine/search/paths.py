@@ -1,6 +1,6 @@
 """A network with fewer and fewer terms: what each number of them costs, and all that it takes to fit any of these.
 
-Terms are put in the order in which they would go out, the last to go first. The first k columns of one factor are then
+Terms are put in the order in which they would go out, the last to go first. The first columns of one factor are then
 the network with k terms, and residuals and leverages of all sizes come from one pass.
 """
 
@@ -16,6 +16,7 @@ from saltus.engine.problem.design import Design
 from saltus.engine.results.network import Network, fit_coefficients, slope_of
 from saltus.engine.search.elimination import eliminate
 from saltus.engine.search.starts import set_terms
+from saltus.families.registry import count_columns, owners_of_columns
 from saltus.families.terms import TermSet
 
 # A path is found where a design has no more numbers than this.
@@ -45,21 +46,23 @@ class SizePath:
 
     def network(self, like: Network, n_total: float, k: int) -> Network:
         """Fit the network of k terms to rows of this total weight, given one that was fitted to the same data."""
-        m, terms = 1 + len(self.kept) + k, self.terms.take(slice(k))
+        m_fixed, terms = 1 + len(self.kept), self.terms.take(slice(k))
+        m = m_fixed + like.mixture.owners_of_columns(terms).size
         alpha = fit_coefficients(like.mixture, terms, self.R[:m, :m], self.Z[:, :m], self.rss[k], n_total)
         slope = slope_of(self.spreads, self.kept, alpha)
-        return replace(like, constant=alpha[0], slope=slope, terms=terms, coefficients=alpha[m - k :])
+        return replace(like, constant=alpha[0], slope=slope, terms=terms, coefficients=alpha[m_fixed:])
 
 
 def find_path(design: Design, terms: TermSet) -> SizePath | None:
     """Find the path of a network down to no terms; None where there are too many rows. O(N m^2)."""
     problem, n_outputs = design.problem, design.Y.shape[1]
     m_fixed, k = problem.m_fixed, len(terms)
-    if problem.root_weight.size * (m_fixed + k) > MOST_NUMBERS:
+    m = m_fixed + count_columns(problem.families, terms)
+    if problem.root_weight.size * m > MOST_NUMBERS:
         return None
     state = start_state(problem._replace(k_max=k), design.linear.Q, design.Y, design.mixture.starting_shared)
     set_terms(design, state, terms)
-    factor, m = state.factor, m_fixed + k
+    factor = state.factor
     R, Z = factor.R[m_fixed:m, m_fixed:m], factor.Z[:, m_fixed:m].T
     order = eliminate(problem, terms, np.triu(R), Z, factor.rss + problem.prior_rss)
     ordered = terms.take(order.order[::-1])
@@ -68,10 +71,11 @@ def find_path(design: Design, terms: TermSet) -> SizePath | None:
     residuals = design.Y - Q[:, :m_fixed] @ factor.Z[:, :m_fixed].T
     leverage = (Q[:, :m_fixed] ** 2).sum(axis=1)
     rss, left_out = np.empty((k + 1, n_outputs)), np.empty((k + 1, n_outputs))
+    owner = owners_of_columns(problem.families, ordered)
     for size in range(k + 1):
-        if size > 0:
-            q = Q[:, m_fixed + size - 1]
-            residuals = residuals - np.outer(q, factor.Z[:, m_fixed + size - 1])
+        for column in m_fixed + np.flatnonzero(owner == size - 1):
+            q = Q[:, column]
+            residuals = residuals - np.outer(q, factor.Z[:, column])
             leverage = leverage + q**2
         rss[size] = (residuals**2).sum(axis=0)
         alone = residuals / (1.0 - np.minimum(leverage, LARGEST_LEVERAGE))[:, None]

@@ -12,6 +12,7 @@ from scipy.linalg import qr
 from scipy.linalg.lapack import dtrtrs
 
 from saltus._tiles import from_tiles
+from saltus._typing import Floats, Ints
 from saltus.engine.kernels.target import penalty_of
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Problem
@@ -20,6 +21,7 @@ from saltus.engine.search.gauss_newton import descend_damped, gradients_a_step, 
 from saltus.engine.search.gradient import SHORTEST, flops_of_a_gradient, make_work
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.families.free import FreeParameters
+from saltus.families.registry import owners_of_columns
 from saltus.families.terms import TermSet
 
 # Floating-point operations between two calls of `go_on`: about 20 milliseconds.
@@ -56,7 +58,7 @@ def usual_effort(landscape: Landscape) -> Effort:
 
 def evaluations_a_call(problem: Problem, free: FreeParameters, *, damped: bool = False) -> int:
     """Say how many evaluations of log pi and its gradient take about FLOPS_A_CALL."""
-    n_flops = problem.root_weight.size * flops_of_a_gradient(problem, len(free.terms))
+    n_flops = problem.root_weight.size * flops_of_a_gradient(problem, len(free.decoded))
     return max(int(FLOPS_A_CALL / (n_flops * (1 + damped * gradients_a_step(problem, free)))), 1)
 
 
@@ -92,19 +94,35 @@ def eliminations(landscape: Landscape, at: Candidate) -> list[Candidate]:
     """List the candidates without one term, the cheapest to lose, or without one of the shared parameters in use."""
     if at.k == 0:
         return []
-    found, k = [], at.k
+    found = []
     search, work = landscape.evaluate(at.terms)
     if np.isfinite(search.value[0]):
-        R, Z = work.R[:, :k], work.R[:, k:]
-        inverse, _ = dtrtrs(R, np.eye(k))
-        norm = np.linalg.norm(inverse, axis=1)
-        rss = work.rss + ((inverse / norm[:, None]) @ Z) ** 2
+        q = len(work.R)
+        R, Z = work.R[:, :q], work.R[:, q:]
+        inverse, _ = dtrtrs(R, np.eye(q))
+        rss = work.rss + rises_by_duals(inverse, Z, owners_of_columns(landscape.problem.families, at.terms))
         j = int(np.log(rss).sum(axis=1).argmin())
         left = at.terms.without(j)
         found.append(Candidate(left, landscape.log_posterior(rss[j], left)))
     del search, work  # which is as large as three designs, and so is that of the next evaluation
     for shared in landscape.mixture.search.without_one_shared(at.terms.shared):
         found.append(landscape.candidate(at.terms.with_shared(shared)))
+    return found
+
+
+def rises_by_duals(duals: Floats, Z: Floats, owner: Ints) -> Floats:
+    """Find what RSS (k, c) rises by where each term is lost, given R^-1 (q, q), Z (q, c) and the terms of columns.
+
+    Losing columns gives back what lies along their rows of R^-1, the second of a term less its part along the first.
+    """
+    first = np.flatnonzero(np.diff(owner, prepend=-1))
+    unit = duals[first] / np.linalg.norm(duals[first], axis=1)[:, None]
+    found: Floats = (unit @ Z) ** 2
+    second = np.flatnonzero(np.diff(owner, prepend=-1) == 0)
+    if second.size:
+        of = owner[second]
+        rest = duals[second] - (duals[second] * unit[of]).sum(axis=1)[:, None] * unit[of]
+        found[of] += ((rest / np.linalg.norm(rest, axis=1)[:, None]) @ Z) ** 2
     return found
 
 
@@ -121,9 +139,11 @@ def independent(landscape: Landscape, terms: TermSet) -> Candidate:
     new = np.abs(np.diag(R)[:n_most])
     lengths = work.lengths[order[:n_most]]
     is_new = new > 2 * (problem.smallest_new_share * np.sqrt(lengths) + SHORTEST)
-    smallest = problem.families.smallest_squared_norm[terms.family[order[:n_most]]]
-    kept = order[:n_most][is_new & (lengths >= smallest)]
-    return landscape.candidate(terms.take(np.sort(kept)))
+    owner = owners_of_columns(problem.families, terms)
+    smallest = problem.families.smallest_squared_norm[terms.family[owner[order[:n_most]]]]
+    is_kept = np.zeros(owner.size, dtype=bool)
+    is_kept[order[:n_most][is_new & (lengths >= smallest)]] = True
+    return landscape.candidate(terms.without(owner[~is_kept]))
 
 
 def prune(

@@ -13,6 +13,7 @@ from saltus._jit import by_reference, entry_point, glue, kernel, source_digest
 from saltus._typing import Floats, Ints
 from saltus._vectors import add_products, clear, dot
 from saltus.engine.kernels.chain import fill_columns, is_faint, note_state, project_incoming
+from saltus.engine.kernels.columns import find_columns
 from saltus.engine.kernels.edit_algebra import commit, score
 from saltus.engine.kernels.state import Record, State, Workspace
 from saltus.engine.kernels.target import UNAFFORDABLE, count_after_edit, log_density_kernel
@@ -41,11 +42,11 @@ class Pool(NamedTuple):
     """M candidates. Mutated by `select`."""
 
     edits: Edits  # (M)
-    decoded: Floats  # (M, n)
+    decoded: Floats  # (M, p, n), the one or two columns of each
     gain: Floats  # (M,), what each promises
-    along: Floats  # (M, c + 1), products with the residuals and with the constant
-    squared: Floats  # (M,), squared lengths
-    column: Floats  # (L,)
+    along: Floats  # (M, p, c + 1), products of the columns with the residuals and with the constant
+    gram: Floats  # (M, 3), products of the columns with each other
+    columns: Floats  # (p, L)
     tiles: Ints  # (n,), the tiles of rows that the candidates are scored by; all of them, or some drawn at random
     seen: Floats  # (c + 1,), squared lengths of the residuals and of the constant in these
     best: Ints  # (B,), those that promise most
@@ -53,14 +54,14 @@ class Pool(NamedTuple):
 
 def make_pool(problem: Problem, n_candidates: int, n_finalists: int) -> Pool:
     """Allocate a pool of so many candidates, of which some are looked at closely."""
-    families, n_outputs = problem.families, problem.rss_floor.size
+    families, n_outputs, most = problem.families, problem.rss_floor.size, problem.families.most_columns
     return Pool(
         edits=make_edits(n_candidates, families.n_choices, families.n_parameters),
-        decoded=np.zeros((n_candidates, families.n_decoded)),
+        decoded=np.zeros((n_candidates, most, families.n_decoded)),
         gain=np.zeros(n_candidates),
-        along=np.zeros((n_candidates, n_outputs + 1)),
-        squared=np.zeros(n_candidates),
-        column=np.zeros(problem.root_weight.shape[1]),
+        along=np.zeros((n_candidates, most, n_outputs + 1)),
+        gram=np.zeros((n_candidates, 3)),
+        columns=np.zeros((most, problem.root_weight.shape[1])),
         tiles=np.arange(min(problem.root_weight.shape[0], MOST_TILES)),
         seen=np.zeros(n_outputs + 1),
         best=np.zeros(n_finalists, dtype=np.int64),
@@ -85,41 +86,65 @@ def draw_candidates(rng: np.random.Generator, problem: Problem, state: State, po
             draw_term(rng, families, edits, b)
         edits.n_out[b] = 0
         edits.n_in[b] = 1
-        decode_term(families, edits.family[b, 0], edits.choices[b, 0], edits.incoming[b, 0], pool.decoded[b])
+        family = edits.family[b, 0]
+        for part in range(families.n_columns[family]):
+            decode_term(families, family, edits.choices[b, 0], edits.incoming[b, 0], part, pool.decoded[b, part])
 
 
 @kernel
 def survey(problem: Problem, state: State, pool: Pool) -> None:
     """Find what each candidate promises, in one pass over the rows: O(N) each.
 
-    The share of the residuals along a column less its mean, as if it were orthogonal to all others.
+    The share of the residuals along its columns less their means, as if these were orthogonal to all others.
     """
-    tiles, edits, column, seen = state.factor.tiles, pool.edits, pool.column, pool.seen
-    n_outputs = state.factor.rss.size
-    smallest = problem.families.smallest_squared_norm
+    tiles, edits, columns, seen = state.factor.tiles, pool.edits, pool.columns, pool.seen
+    n_outputs, n_rows = state.factor.rss.size, pool.columns.shape[1]
+    families = problem.families
     share = pool.tiles.size / tiles.shape[0]
-    clear(pool.squared)
     clear(seen)
     for b in range(pool.gain.size):
-        clear(pool.along[b])
+        clear(pool.gram[b])
+        for a in range(pool.along.shape[1]):
+            clear(pool.along[b, a])
     for t in pool.tiles:
         root_weight = problem.root_weight[t]
         for i in range(n_outputs + 1):
-            seen[i] += dot(tiles[t, i], tiles[t, i], column.size)
+            seen[i] += dot(tiles[t, i], tiles[t, i], n_rows)
         for b in range(pool.gain.size):
-            evaluate_term(
-                problem.families, t, edits.family[b, 0], pool.decoded[b], state.terms.shared, root_weight, column
-            )
-            # The first column of Q is the constant.
-            add_products(tiles[t], column, n_outputs + 1, pool.along[b])
-            pool.squared[b] += dot(column, column, column.size)
+            family = edits.family[b, 0]
+            for a in range(families.n_columns[family]):
+                evaluate_term(families, t, family, pool.decoded[b, a], state.terms.shared, root_weight, columns[a])
+                # The first column of Q is the constant.
+                add_products(tiles[t], columns[a], n_outputs + 1, pool.along[b, a])
+                for other in range(a + 1):
+                    pool.gram[b, a + other] += dot(columns[a], columns[other], n_rows)
     for b in range(pool.gain.size):
-        constant = pool.along[b, n_outputs]
-        left = pool.squared[b] - constant * constant / seen[n_outputs]
-        pool.gain[b] = 0.0
-        if pool.squared[b] >= share * smallest[edits.family[b, 0]] and left > FLATTEST * pool.squared[b]:
-            for i in range(n_outputs):
-                pool.gain[b] += pool.along[b, i] * pool.along[b, i] / (left * seen[i])
+        family = edits.family[b, 0]
+        smallest = share * families.smallest_squared_norm[family]
+        pool.gain[b] = gain_of(pool.along[b], pool.gram[b], seen, families.n_columns[family], smallest)
+
+
+@kernel
+def gain_of(along: Floats, gram: Floats, seen: Floats, n_columns: int, smallest: float) -> float:
+    """Find the share of the residuals along one or two columns; 0 where one is faint, constant or like the other."""
+    n_outputs = seen.size - 1
+    constant, gain = along[0, n_outputs], 0.0
+    left = gram[0] - constant * constant / seen[n_outputs]
+    if not (gram[0] >= smallest and left > FLATTEST * gram[0]):
+        return 0.0
+    for i in range(n_outputs):
+        gain += along[0, i] * along[0, i] / (left * seen[i])
+    if n_columns == 2:
+        # The second column, less its part along the first.
+        shared = gram[1] - constant * along[1, n_outputs] / seen[n_outputs]
+        slope = shared / left
+        rest = gram[2] - along[1, n_outputs] * along[1, n_outputs] / seen[n_outputs] - slope * shared
+        if not (gram[2] >= smallest and rest > FLATTEST * gram[2]):
+            return 0.0
+        for i in range(n_outputs):
+            new = along[1, i] - slope * along[0, i]
+            gain += new * new / (rest * seen[i])
+    return gain
 
 
 @kernel
@@ -142,31 +167,32 @@ def choose_finalists(pool: Pool) -> int:
 @glue
 def bring_in_best(problem: Problem, state: State, work: Workspace, pool: Pool) -> bool:
     """Score the finalists and bring the best of them in; False where none can come in."""
-    edits, products, scratch, factor = work.edits, work.products, work.scratch, state.factor
-    n, m_fixed, k = choose_finalists(pool), problem.m_fixed, state.terms.k[0]
+    edits, columns, products, scratch, factor = work.edits, work.columns, work.products, work.scratch, state.factor
+    n, m_fixed, k, q = choose_finalists(pool), problem.m_fixed, state.terms.k[0], state.n_columns[0]
     for a in range(n):
         copy_edit(pool.edits, pool.best[a], edits, a)
-        for i in range(pool.decoded.shape[1]):
-            work.decoded[a, 0, i] = pool.decoded[pool.best[a], i]
+        find_columns(problem.families, state.terms, edits, a, columns)
     work.drawn.n_edits[0] = n
     project_incoming(problem, state, work)
     best, best_value = -1, -np.inf
     for a in range(n):
-        if not is_faint(problem, products, edits, a) and score(
-            factor, products, a, scratch, m_fixed, k, 0, edits.out[a], 1
+        n_in = columns.n_in[a]
+        if not is_faint(problem, products, columns, a) and score(
+            factor, products, a, scratch, m_fixed, q, 0, columns.out[a], n_in
         ):
             n_own = count_after_edit(problem.families, state.terms, state.n_own[0], edits, a)
-            value = log_density_kernel(problem, scratch.rss, k + 1, n_own, state.terms.shared)
+            value = log_density_kernel(problem, scratch.rss, k + 1, q + n_in, n_own, state.terms.shared)
             if best < 0 or value > best_value + ROUNDING * abs(best_value):
                 best, best_value = a, value
     if best < 0 or best_value < -0.5 * UNAFFORDABLE:
         return False
     n_own = count_after_edit(problem.families, state.terms, state.n_own[0], edits, best)
     fill_columns(problem, state, work, best)
-    commit(factor, products, best, scratch, m_fixed, k, 0, edits.out[best], 1)
+    n_in = columns.n_in[best]
+    commit(factor, products, best, scratch, m_fixed, q, 0, columns.out[best], n_in)
     edit_terms(state.terms, edits, best)
-    state.n_own[0] = n_own
-    state.log_posterior[0] = log_density_kernel(problem, factor.rss, k + 1, n_own, state.terms.shared)
+    state.n_columns[0], state.n_own[0] = q + n_in, n_own
+    state.log_posterior[0] = log_density_kernel(problem, factor.rss, k + 1, q + n_in, n_own, state.terms.shared)
     return True
 
 

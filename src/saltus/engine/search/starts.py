@@ -14,7 +14,7 @@ from saltus.engine.results.chains import BestState
 from saltus.engine.results.network import Network, network_from_factor
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.pruning import GoOn, coarse_to_fine
-from saltus.families.registry import count_terms
+from saltus.families.registry import count_columns, count_terms, owners_of_columns
 from saltus.families.terms import TermSet, put_terms, terms_as_value
 
 # A random start has at most this many terms.
@@ -31,6 +31,7 @@ def set_terms(design: Design, state: State, terms: TermSet) -> None:
 def _place(design: Design, state: State, terms: TermSet, columns: Floats) -> None:
     refactor(state.factor, design.linear.Q, design.Y, columns)
     put_terms(terms, state.terms)
+    state.n_columns[0] = count_columns(design.problem.families, terms)
     state.n_own[0] = count_terms(design.problem.families, terms)
     state.log_posterior[0] = log_density(design.problem, state.factor.rss, terms)
 
@@ -45,14 +46,15 @@ def set_independent_terms(design: Design, state: State, terms: TermSet) -> None:
         kept = seen & independent_columns(state.factor, problem.m_fixed, squared)
         if kept.all():
             return
-        terms = terms.take(kept)
+        terms = terms.without(owners_of_columns(problem.families, terms)[~kept])
 
 
 def are_seen(problem: Problem, terms: TermSet, columns: Floats) -> Bools:
-    """Say which terms, with such columns, some rows see, and not all but a few alike: see `is_faint`."""
+    """Say which columns (q,) of terms some rows see, and not all but a few alike: see `is_faint`."""
     families, squared = problem.families, (columns**2).sum(axis=0)
     complement = problem.n_total - 2.0 * np.abs(problem.root_weight.ravel() @ columns) + squared
-    smallest, rest = families.smallest_squared_norm[terms.family], families.smallest_complement[terms.family]
+    family = terms.family[owners_of_columns(families, terms)]
+    smallest, rest = families.smallest_squared_norm[family], families.smallest_complement[family]
     return (squared >= smallest) & (complement >= rest)
 
 

@@ -11,7 +11,7 @@ from saltus.families.box import UnitBox
 from saltus.families.family import TermNumbers
 from saltus.families.mixture.nodes import MixtureStack
 from saltus.families.mixture.numbers import MixtureNumbers
-from saltus.families.registry import RADIAL
+from saltus.families.registry import RADIAL, WAVE
 from saltus.families.terms import TermSet
 from saltus.families.words import InputUse
 
@@ -32,10 +32,11 @@ class MixtureInspection:
 
     def numbers(self, box: UnitBox, terms: TermSet) -> TermNumbers:
         """Write the terms as the numbers of a formula."""
-        parts = [(which, member.inspection.numbers(box, own)) for member, which, own in self.mixture.each(terms)]
+        each, owner = self.mixture.each(terms), self.mixture.owners_of_columns(terms)
+        parts = [(np.flatnonzero(np.isin(owner, which)), own.inspection.numbers(box, of)) for own, which, of in each]
         if len(self.mixture.members) == 1:
             return parts[0][1]
-        return MixtureNumbers(tuple(parts), len(terms))
+        return MixtureNumbers(tuple(parts), owner.size)
 
     def attributes(self, box: UnitBox, terms: TermSet) -> dict[str, Floats]:
         """Name what an estimator keeps of its best network."""
@@ -96,6 +97,13 @@ class MixtureInspection:
             "family": (("term",), terms.family.astype(np.float64)),
             "places": (("term", "feature"), self.places(box, terms)),
         }
+        waves = [family for family, member in enumerate(self.mixture.members) if member.geometry == WAVE]
+        if waves:
+            frequency = np.full((len(terms), len(box.varies)), np.nan)
+            for family in waves:
+                own, inspection = self.mixture.own(terms, family), self.mixture.members[family].inspection
+                frequency[terms.family == family] = inspection.frequencies(box, own)
+            found["frequency"] = (("term", "feature"), frequency)
         if self.mixture.radial_family >= 0:
             relevance = np.zeros((*shared.shape[:-1], len(box.varies)))
             relevance[..., box.varies] = shared

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,16 +16,18 @@ from saltus._tiles import to_tiles
 from saltus._typing import Floats, Ints
 from saltus.families.choosing import FittedChoosing
 from saltus.families.family import Family, FittedFamily
-from saltus.families.inputs import FamilyRows, InputData
+from saltus.families.inputs import FamilyRows
 from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
 from saltus.families.product.family import Product
 from saltus.families.radial.family import FittedRadial
-from saltus.families.registry import PRODUCT, RADIAL, RIDGE, USER, Families, count_own_parameters
+from saltus.families.registry import PRODUCT, RADIAL, RIDGE, USER, WAVE, Families, count_own_parameters
 from saltus.families.terms import TermSet
 from saltus.families.user.data import make_user_data
 from saltus.families.user.fitted import FittedUser
 from saltus.families.user.owned import OwnedUserData
+from saltus.families.wave.family import FittedWave
+from saltus.families.wave.periodogram import inform
 
 # An input as it is, within the data and beyond.
 LINEAR_TERMS = Product("identity", max_inputs=1, extrapolate="free")
@@ -41,6 +43,17 @@ class Mixture:
     def chooses_inputs(self) -> bool:
         """Whether there are terms that choose some of the inputs. There may then be hundreds, and searches grow."""
         return not all(family.is_radial for family in self.families)
+
+    @property
+    def most_columns(self) -> int:
+        """The columns of a term, of the family that has most."""
+        return max(family.n_columns for family in self.families)
+
+    @property
+    def known_cost(self) -> int | None:
+        """How many parameters a term should count for, where families know it and agree; linear terms follow suit."""
+        costs = {family.known_cost for family in self.families if family != LINEAR_TERMS}
+        return costs.pop() if len(costs) == 1 else None
 
     def with_linear_terms(self) -> "Mixture":
         """Add terms that are an input as it is, each in or out like any other."""
@@ -119,6 +132,19 @@ class FittedMixture:
         least, most = zip(*(member.parameter_counts for member in self.members), strict=True)
         return min(least), max(most)
 
+    @cached_property
+    def n_columns(self) -> Ints:
+        """The columns (F,) of a term of each family."""
+        return np.array([member.n_columns for member in self.members])
+
+    def most_parameters(self, n_outputs: int) -> int:
+        """Say what a term counts for at most, its coefficients included."""
+        return int(self.n_columns.max()) * n_outputs + self.parameter_counts[1]
+
+    def owners_of_columns(self, terms: TermSet) -> Ints:
+        """Find which term each of the q columns is of, (q,): those of a term follow each other."""
+        return np.repeat(np.arange(len(terms)), self.n_columns[terms.family])
+
     def count_first_term(self, families: Families, shared: Floats) -> int:
         """Count the parameters of a first term, its coefficients aside: a radial one, or the smallest there can be."""
         if self.radial_family >= 0:
@@ -126,17 +152,20 @@ class FittedMixture:
         return self.parameter_counts[0]
 
     def coefficient_scales(self, terms: TermSet) -> Floats:
-        """Find what coefficients (k,) inside are divided by to be in the user's units."""
-        return np.array([member.coefficient_scale for member in self.members])[terms.family]
+        """Find what coefficients (q,) inside are divided by to be in the user's units."""
+        return np.array([member.coefficient_scale for member in self.members])[self._family_of_columns(terms)]
+
+    def _family_of_columns(self, terms: TermSet) -> Ints:
+        return np.repeat(terms.family, self.n_columns[terms.family])
 
     def coefficient_spreads(self, terms: TermSet) -> Floats:
-        """Find the standard deviations (k,) that coefficients have before data are seen; infinite where nothing holds.
+        """Find the standard deviations (q,) that coefficients have before data are seen; infinite where nothing holds.
 
         In standard deviations of the output. Radial terms alone are held by nothing.
         """
         if not self.chooses_inputs:
             return np.full(len(terms), np.inf)
-        return np.array([member.coefficient_spread for member in self.members])[terms.family]
+        return np.array([member.coefficient_spread for member in self.members])[self._family_of_columns(terms)]
 
     @property
     def search(self) -> MixtureSearch:
@@ -162,6 +191,8 @@ class FittedMixture:
             geometry=geometry,
             shares=np.arange(1, n + 1) / n,
             log_weight=np.full(n, -np.log(n)),
+            n_columns=self.n_columns,
+            most_columns=int(self.n_columns.max()),
             smallest_squared_norm=np.array([member.smallest_squared_norm(ridge=ridge) for member in self.members]),
             smallest_complement=np.array([member.smallest_complement for member in self.members]),
             n_choices=self.n_choices,
@@ -180,21 +211,41 @@ class FittedMixture:
             return None
         return make_user_data(members, U, None if like is None else like.user)
 
-    def _input_data(self, U: Floats, like: Families | None) -> dict[str, InputData | None]:
+    def _input_data(self, U: Floats, like: Families | None) -> dict[str, Any]:
         """Prepare the rows for terms that choose inputs: the same for all of them."""
-        names = {PRODUCT: "product", RIDGE: "ridge"}
-        made: dict[str, InputData | None] = dict.fromkeys(names.values())
+        names = {PRODUCT: "product", RIDGE: "ridge", WAVE: "wave"}
+        made: dict[str, Any] = dict.fromkeys(names.values())
         choosing = {f: cast(FittedChoosing, each) for f, each in enumerate(self.members) if each.geometry in names}
         if not choosing:
             return made
         scale = next(iter(choosing.values())).scale
-        before = None if like is None else (like.product or like.ridge)
+        before = None if like is None else like.of_inputs
         rows = to_tiles(scale.standardize(U)) if before is None else before.rows
         for geometry, name in names.items():
             laws = [choosing[f].law if each.geometry == geometry else None for f, each in enumerate(self.members)]
             if any(laws):
                 made[name] = scale.data(rows, laws)
+        if made["wave"] is not None:
+            waves = [cast(FittedWave, each) for each in self.members if each.geometry == WAVE]
+            made["wave"] = max(waves, key=lambda each: each.most_inputs).data(made["wave"])
         return made
+
+    def informed(self, families: Families, residuals: Floats, root_weight: Floats) -> Families:
+        """Let families draw terms where residuals (n_tiles, c, L) suggest, those of rows times the roots of weights.
+
+        Families that draw from nu stay as they are.
+        """
+        wave = families.wave
+        if wave is None or wave.span.size == 0:
+            return families
+        low, weighted = wave.inputs.ends[:, 0], residuals * root_weight[:, None]
+        found = inform(wave.inputs.rows, low, wave.span, wave.cycles[:, 0], weighted)
+        return families._replace(wave=wave._replace(informed=found))
+
+    @property
+    def is_informed(self) -> bool:
+        """Whether some family draws terms where residuals suggest."""
+        return any(member.geometry == WAVE for member in self.members)
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms, of a file say, could be terms of this mixture."""
@@ -262,12 +313,13 @@ class FittedMixture:
         return terms
 
     def columns(self, U: Floats, terms: TermSet) -> Floats:
-        """Evaluate the terms at rows U (N, v) of the unit cube: (N, k)."""
+        """Evaluate the columns of the terms at rows U (N, v) of the unit cube: (N, q)."""
         if len(self.members) == 1:
             return self.members[0].columns(U, self.own(terms, 0))
-        columns = np.empty((len(U), len(terms)))
+        owner = self.owners_of_columns(terms)
+        columns = np.empty((len(U), owner.size))
         for member, which, own in self.each(terms):
-            columns[:, which] = member.columns(U, own)
+            columns[:, np.isin(owner, which)] = member.columns(U, own)
         return columns
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MixtureStack:
-    """The terms of n networks: those of the first family, padded to the same number, then those of the next."""
+    """The columns of n networks: those of the first family, padded to the same number, then those of the next."""
 
     stacks: tuple[TermStack, ...]
     sizes: tuple[int, ...]  # columns of each family
-    families: tuple[Ints, ...]  # of the terms of each network
+    families: tuple[Ints, ...]  # of the columns of each network
     numbers: tuple[int, ...]  # of the families that have terms
 
     @classmethod
@@ -33,9 +33,12 @@ class MixtureStack:
             members = [mixture.members[family] for mixture in mixtures]
             if max(map(len, own)) > 0 or len(mixtures[0].members) == 1:
                 stacks.append(members[0].inspection.stack(members, own, same_shared=same_shared))
-                sizes.append(max(map(len, own)))
+                sizes.append(max(map(len, own)) * members[0].n_columns)
                 numbers.append(family)
-        return cls(tuple(stacks), tuple(sizes), tuple(each.family for each in terms), tuple(numbers))
+        # The columns of a term follow each other: each is of the family of its term.
+        n_columns = mixtures[0].n_columns
+        families = tuple(np.repeat(each.family, n_columns[each.family]) for each in terms)
+        return cls(tuple(stacks), tuple(sizes), families, tuple(numbers))
 
     @property
     def n_columns(self) -> int:
@@ -43,7 +46,7 @@ class MixtureStack:
         return sum(self.sizes)
 
     def columns_of(self, network: int) -> Ints:
-        """Find which columns are the terms of a network, in their order."""
+        """Find which columns are those of a network, in their order."""
         columns = np.zeros(self.families[network].size, dtype=np.int64)
         first = 0
         for number, size in zip(self.numbers, self.sizes, strict=True):
@@ -53,7 +56,7 @@ class MixtureStack:
         return columns
 
     def part(self, rows: Ints) -> "MixtureStack":
-        """Take some of the networks, padded to as many terms as they need."""
+        """Take some of the networks, padded to as many columns as they need."""
         families = tuple(self.families[row] for row in rows)
         sizes = tuple(max(int((each == number).sum()) for each in families) for number in self.numbers)
         stacks = tuple(stack.part(rows, size) for stack, size in zip(self.stacks, sizes, strict=True))

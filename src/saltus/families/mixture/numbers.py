@@ -12,10 +12,10 @@ from saltus.families.words import Numbers
 
 @dataclass(frozen=True)
 class MixtureNumbers:
-    """The terms of each family, with their numbers among all k."""
+    """The terms of each family, with the numbers of their columns among all q."""
 
     parts: tuple[tuple[Ints, TermNumbers], ...]
-    k: int
+    n_columns: int  # q
 
     @property
     def sum_html(self) -> str:
@@ -23,8 +23,8 @@ class MixtureNumbers:
         return "".join(numbers.sum_html for _, numbers in self.parts)
 
     def columns(self, X: Floats) -> Floats:
-        """Evaluate the terms at X (N, d): (N, k)."""
-        columns = np.empty((len(X), self.k))
+        """Evaluate the columns of the terms at X (N, d): (N, q)."""
+        columns = np.empty((len(X), self.n_columns))
         for which, numbers in self.parts:
             columns[:, which] = numbers.columns(X)
         return columns
@@ -44,7 +44,7 @@ class MixtureNumbers:
     def tables(
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str
     ) -> list[Numbers]:
-        """List the terms with their coefficients (c, k), family by family."""
+        """List the terms with their coefficients (c, q), family by family."""
         found = []
         for which, numbers in self.parts:
             found += numbers.tables(input_names, output_names, coefficients[:, which], number)

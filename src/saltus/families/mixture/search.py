@@ -9,7 +9,7 @@ from saltus._tiles import from_tiles, rounded, to_tiles
 from saltus._typing import Floats, Ints
 from saltus.families.choosing import FittedChoosing
 from saltus.families.free import FreeParameters, FreeTerms
-from saltus.families.registry import RADIAL, USER, Families
+from saltus.families.registry import PRODUCT, RADIAL, RIDGE, USER, WAVE, Families, owners_of_columns
 from saltus.families.terms import TermSet
 from saltus.families.user.data import sample_user_data
 from saltus.families.user.fitted import FittedUser
@@ -38,13 +38,14 @@ class MixtureSearch:
             member = next(member for member in self.mixture.members if member.geometry == USER)
             user = sample_user_data(families.user, cast(FittedUser, member), rows)
             families = families._replace(user=user)
-        data = families.product or families.ridge
+        data, wave = families.of_inputs, families.wave
         if data is None:
             return families
         taken = to_tiles(rounded(from_tiles(data.rows)[rows]))
         return families._replace(
             product=families.product and families.product._replace(rows=taken),
             ridge=families.ridge and families.ridge._replace(rows=taken),
+            wave=wave and wave._replace(inputs=wave.inputs._replace(rows=taken)),
         )
 
     def free(self, families: Families, terms: TermSet, *, raw: bool = False) -> FreeParameters:
@@ -53,7 +54,15 @@ class MixtureSearch:
         k = len(terms)
         x: list[Floats] = [np.zeros(0)] * k
         low, high = list(x), list(x)
-        decoded = np.zeros((k, families.n_decoded))
+        owner = owners_of_columns(families, terms)
+        decoded = np.zeros((owner.size, families.n_decoded))
+        of_geometry = {
+            RADIAL: families.radial,
+            PRODUCT: families.product,
+            RIDGE: families.ridge,
+            WAVE: families.wave,
+            USER: families.user,
+        }
         parts: list[tuple[int, Ints, FreeTerms]] = []
         shared: list[Floats] = [np.zeros(0)] * 4
         for family, member in enumerate(mixture.members):
@@ -61,12 +70,11 @@ class MixtureSearch:
             is_radial = member.geometry == RADIAL
             if which.size == 0 and not is_radial:
                 continue
-            data = (families.radial, families.product, families.ridge, families.user)[member.geometry]
-            part: FreeTerms = member.search.free(data, mixture.own(terms, family), raw=raw)
+            part: FreeTerms = member.search.free(of_geometry[member.geometry], mixture.own(terms, family), raw=raw)
             parts.append((family, which, part))
             for at, j in enumerate(which.tolist()):
                 x[j], low[j], high[j] = part.x[at], part.low[at], part.high[at]
-            decoded[which, : part.decoded.shape[1]] = part.decoded
+            decoded[np.isin(owner, which), : part.decoded.shape[1]] = part.decoded
             if is_radial:
                 families = families._replace(radial=part.data)
                 shared = [part.shared, part.x_shared, part.low_shared, part.high_shared]
@@ -96,24 +104,26 @@ class MixtureSearch:
         )
 
     def columns_of_rows(self, families: Families, root_weight: Floats, terms: TermSet) -> Floats:
-        """Evaluate the terms at the rows of a fit, times the roots of their weights: (N, k), padded."""
+        """Evaluate the columns of terms at the rows of a fit, times the roots of their weights: (N, q), padded."""
         mixture = self.mixture
         if not mixture.chooses_inputs:
             own = mixture.own(terms, 0)
             columns: Floats = self._radial.columns_of_rows(families.radial, root_weight, own)
             return columns
-        Phi = np.empty((root_weight.size, len(terms)), order="F")
-        data = families.product or families.ridge
+        owner = owners_of_columns(families, terms)
+        Phi = np.empty((root_weight.size, owner.size), order="F")
+        data = families.of_inputs
         X = None if data is None else from_tiles(data.rows)
         for member, which, own in mixture.each(terms):
+            of_family = np.isin(owner, which)
             if member.geometry == RADIAL:
-                Phi[:, which] = member.search.columns_of_rows(families.radial, root_weight, own)
+                Phi[:, of_family] = member.search.columns_of_rows(families.radial, root_weight, own)
             elif member.geometry == USER:
-                Phi[:, which] = member.search.columns_of_rows(families.user, root_weight, own)
+                Phi[:, of_family] = member.search.columns_of_rows(families.user, root_weight, own)
             else:
                 assert X is not None
                 columns = cast(FittedChoosing, member).columns_at(X, own)
-                Phi[:, which] = columns * root_weight.reshape(-1, 1)
+                Phi[:, of_family] = columns * root_weight.reshape(-1, 1)
         return Phi
 
     def without_one_shared(self, shared: Floats) -> list[Floats]:

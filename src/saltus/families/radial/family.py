@@ -99,6 +99,8 @@ class Radial:
             raise ValueError(f"widths must be one of {', '.join(WIDTHS)}. Got {self.widths!r}.")
 
     is_radial = True
+    n_columns = 1
+    known_cost = None
 
     @property
     def profile(self) -> Profile:
@@ -171,6 +173,7 @@ class FittedRadial:
     learns_metric: bool
 
     geometry = RADIAL
+    n_columns = 1
     n_choices = 0  # discrete, of a term
 
     @property

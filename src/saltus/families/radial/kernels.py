@@ -53,9 +53,11 @@ class RadialData(NamedTuple):
 class RadialWork(NamedTuple):
     """Workspace of a descent on k radial terms."""
 
-    term: Ints  # (k,), their numbers among all terms
+    column: Ints  # (k,), their numbers among all columns
     first: Ints  # (k,), where their parameters begin at a point of the descent
     first_shared: int  # where the relevances begin
+    first_derivative: Ints  # (k,), where the derivatives of their columns begin among all
+    first_shared_derivative: int  # where the derivatives by the relevances begin
     squared: Floats  # (n_tiles, k, L), squared distances
     slope: Floats  # (n_tiles, k, L), derivatives of columns with respect to squared distance
     centers: Floats  # (k, q + 1), in the coordinates of the rows; last, the sharpness
@@ -66,17 +68,21 @@ class RadialWork(NamedTuple):
     pulls: Floats  # (k,), its products with r^2
 
 
-def make_radial_work(data: RadialData, shared: Floats, term: Ints, first: Ints) -> RadialWork:
-    """Allocate the workspace for terms number `term`, whose parameters begin at first[term], and shared ones last.
+def make_radial_work(
+    data: RadialData, shared: Floats, column: Ints, first: Ints, first_derivative: Ints, ends: tuple[int, int]
+) -> RadialWork:
+    """Allocate the workspace for terms with the given columns; shared parameters, and derivatives by these, come last.
 
     The relevances (q,) are those used where the metric is given.
     """
     n_tiles, q, length = data.rows.shape
-    k = term.size
+    k = column.size
     return RadialWork(
-        term=term,
-        first=first[term],
-        first_shared=int(first[-1]),
+        column=column,
+        first=first[column],
+        first_shared=ends[0],
+        first_derivative=first_derivative[column],
+        first_shared_derivative=ends[1],
         squared=np.empty((n_tiles, k, length)),
         slope=np.empty((n_tiles, k, length)),
         centers=np.ones((k, q + 1)),
@@ -216,7 +222,7 @@ def unpack_radial(data: RadialData | None, x: Floats, work: RadialWork | None) -
         return
     to_metric = data.to_metric
     q, p = to_metric.shape
-    for j in range(work.term.size):
+    for j in range(work.column.size):
         first = work.first[j]
         for i in range(q):
             work.centers[j, i] = dot(to_metric[i], x[first:], p)
@@ -249,7 +255,7 @@ def clear_radial_sums(data: RadialData | None, work: RadialWork | None) -> None:
         return
     clear(work.totals)
     clear(work.pulls)
-    for j in range(work.term.size):
+    for j in range(work.column.size):
         clear(work.moments[j])
 
 
@@ -299,7 +305,7 @@ def finish_radial_gradient(data: RadialData | None, work: RadialWork | None, gra
         return
     to_metric, shared = data.to_metric, work.first_shared
     q, p = to_metric.shape
-    for j in range(work.term.size):
+    for j in range(work.column.size):
         first = work.first[j]
         sharpened = work.centers[j, q] * work.centers[j, q]
         if data.own_widths:
@@ -346,8 +352,8 @@ def add_radial_derivatives(
         return
     rows, n_outputs = data.rows[t], alpha.shape[0]
     q, p = data.to_metric.shape
-    for j in range(work.term.size):
-        slope, first, term = work.slope[t, j], work.first[j], work.term[j]
+    for j in range(work.column.size):
+        slope, first, column = work.slope[t, j], work.first_derivative[j], work.column[j]
         sharpened = work.centers[j, q] * work.centers[j, q]
         for i in range(q):
             center, stretch = work.centers[j, i], 2.0 * sharpened * work.relevance[i] * work.relevance[i]
@@ -356,7 +362,7 @@ def add_radial_derivatives(
                     add_shift(-stretch * data.to_metric[i, b], slope, rows[i], center, columns[first + b])
             if data.learns_metric:
                 for o in range(n_outputs):
-                    along = columns[work.first_shared + o * q + i]
-                    add_stretch(stretch * alpha[o, term], slope, rows[i], center, along)
+                    along = columns[work.first_shared_derivative + o * q + i]
+                    add_stretch(stretch * alpha[o, column], slope, rows[i], center, along)
         if data.own_widths:
             add_product(2.0 * data.width_scale, slope, work.squared[t, j], columns[first + p - 1])

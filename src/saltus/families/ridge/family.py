@@ -1,7 +1,7 @@
 """Ridges: what a user chooses, and what becomes of it on given data."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,13 @@ from saltus.families.ridge.kernels import (
 from saltus.families.ridge.search import RidgeSearch
 from saltus.families.terms import TermSet
 
+# What a frequency is worth under BIC: N rows tell N/2 frequencies apart, and know one to the N^(-1/2)-th part of their
+# distance, so that ln N^(3/2) is three times what an amplitude costs (Djuric 1996; Stoica & Selen 2004).
+FREQUENCY_COST = 3
+
+if TYPE_CHECKING:
+    from saltus.families.wave.family import FittedWave
+
 # A sigmoid whose rise is beyond the rows is a constant, plus next to nothing with a coefficient as large as it likes.
 # It is refused where 1 less its size has a smaller sum of squares over the rows than this: a row in the middle of the
 # rise counts for 1, one beyond it for 4. Of 1, 4 and 12, the first was best on airfoil and the last on autompg.
@@ -44,11 +51,13 @@ class Ridge(Choosing):
     Parameters
     ----------
     profiles : str or tuple of str
-        What is done with the projection: "hinge" (max(z, 0)), "sigmoid" (tanh z) or "bump" (exp(-z^2/2)).
+        What is done with the projection: "hinge" (max(z, 0)), "sigmoid" (tanh z) or "bump" (exp(-z^2/2)); or "wave",
+        A cos(2 pi f a'x) + B sin(2 pi f a'x), which stands alone.
     max_inputs : int, default=4
         The largest number of inputs of a projection.
-    extrapolate : {"hold", "free"}, default="hold"
-        What a term does beyond the range of the rows it was fitted to: stay as it is at the edge, or go on.
+    extrapolate : {"hold", "free"} or None, default=None
+        What a term does beyond the range of the rows it was fitted to: stay as it is at the edge, or go on. None:
+        waves go on, as they are what a forecast is made of, and others hold.
 
     Examples
     --------
@@ -59,14 +68,43 @@ class Ridge(Choosing):
 
     profiles: str | tuple[str, ...]
     max_inputs: int = 4
-    extrapolate: str = "hold"
+    extrapolate: str | None = None
 
     noun: ClassVar[str] = "ridge"
     known_profiles: ClassVar[tuple[str, ...]] = RIDGE_PROFILES
 
-    def fit(self, rows: FamilyRows) -> "FittedRidge":
+    def __post_init__(self) -> None:
+        if self.extrapolate is None:
+            object.__setattr__(self, "extrapolate", "free" if self.is_wave else "hold")
+        super().__post_init__()
+        if not self.is_wave and "wave" in self.profiles:
+            raise ValueError(
+                f"Waves have two columns, and are a family of their own. Got the profiles {self.profiles!r}. Give a "
+                f"list of families: one with the profile 'wave', and one with the others."
+            )
+
+    @property
+    def is_wave(self) -> bool:
+        """Whether terms are waves, of a frequency in place of an offset and a slope."""
+        return self.profiles in ("wave", ("wave",), ["wave"])
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns a term has: a wave has a cosine and a sine."""
+        return 2 if self.is_wave else 1
+
+    @property
+    def known_cost(self) -> int | None:
+        """How many parameters a term should count for: see FREQUENCY_COST."""
+        return FREQUENCY_COST if self.is_wave else None
+
+    def fit(self, rows: FamilyRows) -> "FittedRidge | FittedWave":
         """Fit to rows."""
-        return FittedRidge(self, rows.scale)
+        if not self.is_wave:
+            return FittedRidge(self, rows.scale)
+        from saltus.families.wave.family import FittedWave  # which knows these options
+
+        return FittedWave.of(self, rows)
 
 
 @dataclass(frozen=True)

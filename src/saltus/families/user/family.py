@@ -82,6 +82,8 @@ class UserFamily:
     extrapolate = "hold"
 
     is_radial: ClassVar[bool] = False
+    n_columns: ClassVar[int] = 1
+    known_cost: ClassVar[int | None] = None
 
     def column(self, X: Floats, parameters: Floats, ranges: Floats) -> Floats:
         """Evaluate a term at N rows: (N,). The one method that a family must have.

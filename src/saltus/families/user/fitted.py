@@ -32,6 +32,7 @@ class FittedUser:
     geometry = USER
     starting_shared = np.zeros(0)
     n_switches = 0
+    n_columns = 1
     coefficient_scale = 1.0
     coefficient_spread = 1.0  # terms have a height of about 1
     smallest_complement = NEAREST_TO_A_CONSTANT

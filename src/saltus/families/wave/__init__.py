@@ -1,0 +1,1 @@
+"""Waves: sinusoids along a direction, with a cosine and a sine each."""
