@@ -1,7 +1,17 @@
+import sys
+
 import numpy as np
 import pytest
 
 from tests.commands import QUICK_FIT, run, wing, write_rows
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Close the figures that a test leaves open: matplotlib warns of many."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

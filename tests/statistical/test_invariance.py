@@ -28,18 +28,10 @@ def test_without_data_the_prior_of_a_learned_metric_comes_back(name):
     assert np.abs(flat_metric.t_values(name, n_chains=100, n_looks=400)).max() < LIMIT
 
 
-CHOOSING = [
-    "uneven products",
-    "uneven ridges",
-    "uneven waves",
-    "waves and others",
-    "uneven user's",
-    "user's and others",
-    "all",
-]
+UNEVEN = [pytest.param(f"uneven {kind}", marks=pytest.mark.slow) for kind in ("products", "ridges", "waves", "user's")]
 
 
-@pytest.mark.parametrize("case", CHOOSING)
+@pytest.mark.parametrize("case", ["all", "waves and others", "user's and others", *UNEVEN])
 def test_without_data_the_prior_of_families_that_choose_inputs_comes_back(case):
     assert np.abs(flat_mixture.t_values(case, n_chains=100, n_looks=100)).max() < LIMIT
 

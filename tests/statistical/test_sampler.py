@@ -33,6 +33,7 @@ def test_geweke_with_own_widths():
     assert np.abs(t).max() < LIMIT
 
 
+@pytest.mark.slow
 def test_geweke_with_several_families():
     t = geweke.t_values("two outputs", 1, n_chains=100, n_rounds=150, n_prior=20_000, mixed=True)
     assert np.abs(t).max() < LIMIT

@@ -32,7 +32,7 @@ def test_fits_with_many_rows_find_the_function(many_rows, regressor, monkeypatch
 
     for module in (pruning, sample):
         monkeypatch.setattr(module, "descend", descend_and_note)
-    model = with_policy(regressor(random_state=0, n_iter=1000, n_chains=1), FEW).fit(X, y)
+    model = with_policy(regressor("gaussian", random_state=0, n_iter=1000, n_chains=1), FEW).fit(X, y)
     assert list(dict.fromkeys(seen)) == [100, 400, N_ROWS]
     assert model.score(X, np.sin(6 * X[:, 0])) > 0.99
 
