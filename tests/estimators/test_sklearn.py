@@ -11,7 +11,7 @@ from saltus import AnnealedRegressor, BayesianRegressor, Radial
     [
         AnnealedRegressor(),
         AnnealedRegressor("gaussian", n_iter=2000),
-        AnnealedRegressor(Radial("gaussian", metric="mahalanobis"), criterion="aicc", n_iter=2000, n_jobs=2),
+        AnnealedRegressor(Radial("gaussian", metric="mahalanobis"), n_iter=500, n_jobs=2),
         AnnealedRegressor(["gaussian", "steps"], n_iter=200, n_chains=2),
         BayesianRegressor(n_iter=20_000, n_draws=50),
         BayesianRegressor("gaussian", n_iter=1000, n_draws=50),

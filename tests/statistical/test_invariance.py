@@ -59,9 +59,6 @@ MANY_CHANGES = [
 ]
 
 # name: (statistic that must notice, file, [(text, replacement), ...], and the same for other files)
-# Those that every run plants; the others are planted with `-m planted`, as each compiles a copy of the package.
-ALWAYS = {"a lost Jacobian", "a pair that shrinks as it moves", "log_green tempered"}
-
 BUGS = {
     "a lost Jacobian": (FLAT, PAIRS, [("p * np.log(4.0 * split_scale)", "p * np.log(2.0)")]),
     "k for k + 1": (FLAT, MOVES, [("-np.log(k + 1.0)", "-np.log(max(k, 1.0))")]),
@@ -213,9 +210,8 @@ BUGS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(bug, marks=() if bug in ALWAYS else pytest.mark.planted) for bug in BUGS]
-)
+@pytest.mark.planted
+@pytest.mark.parametrize("name", BUGS)
 def test_planted_bugs_are_caught(name, tmp_path):
     (script, *arguments), file, replacements, *more = BUGS[name]
     bugs = [(file, replacements), *more]

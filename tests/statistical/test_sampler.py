@@ -110,9 +110,6 @@ def test_without_data_the_prior_of_k_comes_back():
     assert np.abs(t).max() < 6
 
 
-# Those that every run plants; the others are planted with `-m planted`, as each compiles a copy of the package.
-ALWAYS = {"a wrong Gibbs shape"}
-
 GIBBS = "engine/kernels/gibbs.py"
 
 BUGS = {
@@ -144,9 +141,8 @@ def test_planted_bugs_of_a_relative_ridge_are_caught(name, tmp_path):
     assert worst > 2 * LIMIT
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(bug, marks=() if bug in ALWAYS else pytest.mark.planted) for bug in BUGS]
-)
+@pytest.mark.planted
+@pytest.mark.parametrize("name", BUGS)
 def test_planted_bugs_are_caught(name, tmp_path):
     assert worst_t_with_bugs(tmp_path, [(GIBBS, BUGS[name])], "geweke", ["a line", "2"]) > 2 * LIMIT
 

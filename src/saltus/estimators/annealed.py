@@ -94,14 +94,16 @@ class AnnealedRegressor(SearchedModel):
     combine : {"average", "best"}, default="average"
         Predict with the average of the networks that chains found, the best of each chain and those where rounds ended,
         weighted by their posterior at a temperature of twice the cost of a term; or with the best network of all. With
-        products or ridges, the best of each chain, with equal weights.
+        products or ridges, the best of each chain and, in rounds of 10 000 iterations and more, four networks that it
+        passed through at temperature 1, all with equal weights.
     parsimony : float or None, default=None
         Take the smallest network whose error, with rows left out one by one, is within so many per cent of the least
         on the way from the best network down to none, and predict with it alone: see `path_`. None: the best, or an
         average.
     schedule : {"auto", "geometric", "linear", "logarithmic", "constant"} or schedule, default="auto"
         How the temperature falls: a name, or an object such as ``saltus.Geometric(start=1, end=0.01)``. "auto":
-        geometrically, from 1/2, 1 or 2 times to 1/80 of what one more term costs where the round starts.
+        geometrically, from 1/2, 1 or 2 times to 1/80 of what one more term costs where the round starts; with products
+        or ridges, in rounds of 10 000 iterations and more, at 1 for four fifths of the round and then down to 1/80.
     acceptance : {"tempering", "two-stage"}, default="tempering"
         The kernel for pi to the power 1/T, or the paper's eq. (5), where the kernel for pi is the proposal of the
         annealed chain.
