@@ -119,8 +119,9 @@ BUGS = {
     "a wrong Gibbs shape": [("shape = prior.a + 0.5 * m", "shape = prior.a + 0.5 * k")],
     "k! between labelled and unlabelled centres": [
         (
-            "log_ratio = (n_in - n_out) * np.log(hierarchy.rate[0])",
-            "log_ratio = (n_in - n_out) * (np.log(hierarchy.rate[0]) - np.log(max(k, k + n_in - n_out, 1.0)))",
+            "(edits.n_in[which] - edits.n_out[which]) * np.log(hierarchy.rate[0])",
+            "(edits.n_in[which] - edits.n_out[which]) * (np.log(hierarchy.rate[0]) - np.log(max(state.terms.k[0] + "
+            "max(edits.n_in[which] - edits.n_out[which], 0), 1.0)))",
         )
     ],
     "the prior's volume forgotten": [("+ 0.5 * np.log(ridge.scratch.volume[0])", "")],
