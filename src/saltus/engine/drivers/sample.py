@@ -42,6 +42,10 @@ from saltus.families.terms import TermSet, terms_as_value
 
 # Quasi-Newton steps from a start, where families want a descent.
 STARTING_STEPS = 50
+# Under a g-prior none is needed where the warm-up has so many iterations for each term of a start. Noisy functions,
+# seeds 22 and 23: .749 of a Gaussian process's error without, .747 with. Airfoil, with 100 terms and 14 000 iterations:
+# .186 of the spread of y without, .160 with.
+WARM_UP_A_TERM = 1_000
 
 # Where time is short, a chain draws after this share of it: warm-up is half of n_iter, a third of all.
 SHARE_OF_WARMUP = 1 / 3
@@ -296,7 +300,7 @@ def _place_start(
         starts = [starting_terms(rng, design, many=many) for _ in range(count_starts(design))]
     terms = starts[0]
     # A long warm-up leaves a grown start behind without, and a descent may blow the last bits of the data up.
-    is_long = settings.has_g_prior and settings.n_warmup >= settings.policy.fewest_iterations_to_sample
+    is_long = settings.has_g_prior and settings.n_warmup >= WARM_UP_A_TERM * len(terms)
     if mixture.wants_descent and len(terms) > 0 and not is_long:
 
         def take_steps(landscape: Landscape, terms: TermSet) -> Candidate:
