@@ -39,8 +39,8 @@ OF_WAVES, OF_LINES, OF_USERS = {"project_wave", "replace_by_wave"}, {"multiply_b
     ("basis", "needed"),
     [
         ("gaussian", OF_RADIAL),
-        ("hinges", OF_PRODUCTS | OF_LINES),
-        ("ridges", OF_RIDGES | OF_LINES),
+        pytest.param("hinges", OF_PRODUCTS | OF_LINES, marks=pytest.mark.slow),
+        pytest.param("ridges", OF_RIDGES | OF_LINES, marks=pytest.mark.slow),
         ("a user's", OF_USERS),
         ("waves", OF_WAVES | OF_LINES),
     ],

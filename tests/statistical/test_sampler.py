@@ -23,7 +23,7 @@ def test_geweke(name, c):
     assert np.abs(geweke.t_values(name, c, n_chains=100, n_rounds=150, n_prior=20_000)).max() < LIMIT
 
 
-@pytest.mark.parametrize("name", ["a line", "two outputs"])
+@pytest.mark.parametrize("name", [pytest.param("a line", marks=pytest.mark.slow), "two outputs"])
 def test_geweke_with_a_learned_metric(name):
     assert np.abs(geweke.t_values(name, 1, n_chains=100, n_rounds=150, n_prior=20_000, learned=True)).max() < LIMIT
 

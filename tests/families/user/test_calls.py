@@ -298,6 +298,7 @@ print(len(recorder.buffer), model.score(X, np.cos(5 * X[:, 0])))
 """
 
 
+@pytest.mark.slow
 def test_compiled_code_is_found_on_disk_by_another_process(tmp_path):
     """No address is part of it: the second process has other functions, of a family with other options."""
     found = []
