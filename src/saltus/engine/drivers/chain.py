@@ -133,7 +133,7 @@ class RoundTask:
 
     @property
     def tuning(self) -> Tuning:
-        """How the chain moves. What it samples is pi as the mass of each number of terms, not as a density of sets.
+        """How the chain moves. Where it samples, pi is the mass of each number of terms, not a density of sets.
 
         As a density of sets, pi holds hundreds of terms down by k!, which no criterion asks for. Noisy functions, seeds
         22 and 23, and small tables, splits 11 to 13, geometric means of the errors: .809 and .258 so, .820 and .271
