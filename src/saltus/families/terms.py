@@ -12,6 +12,7 @@ import numpy as np
 
 from saltus._jit import by_reference, glue
 from saltus._typing import Bools, Floats, Ints
+from saltus._vectors import clear
 
 # The walk's standard deviation is walk_scale times one of 1, 1/4, 1/16. A fourth, 1/64, is accepted so often that
 # its commits cost more than they find.
@@ -151,6 +152,16 @@ def keep_term(terms: Terms, j: int, edits: Edits, which: int, a: int) -> None:
         edits.choices[which, a, i] = terms.choices[j, i]
     for i in range(edits.incoming.shape[2]):
         edits.incoming[which, a, i] = terms.parameters[j, i]
+
+
+@glue
+def begin_incoming(edits: Edits, which: int) -> tuple[Ints, Floats]:
+    """Empty the first incoming term of an edit; return its choices and its parameters, to be filled."""
+    choices, parameters = edits.choices[which, 0], edits.incoming[which, 0]
+    for i in range(choices.size):
+        choices[i] = 0
+    clear(parameters)
+    return choices, parameters
 
 
 @glue

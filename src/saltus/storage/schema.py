@@ -141,7 +141,7 @@ IMPLEMENTATIONS: dict[Any, tuple[type, ...]] = {Family: FAMILIES, FittedFamily: 
 
 
 def _draws_sizes(draws: Draws) -> dict[str, int]:
-    m, c = draws.sizes, draws.S.shape[1]
+    m, c = draws.n_columns, draws.S.shape[1]
     return {"k": int(draws.n_terms.sum()), "m": int(m.sum()), "w": int(c * (m**2).sum())}
 
 
@@ -179,7 +179,7 @@ def _are_draws_of(features: Features, draws: Draws) -> bool:
         return False
     draw = np.repeat(np.arange(len(draws)), draws.n_terms)[mixture.owners_of_columns(terms)]
     n_columns = 1 + len(features.kept) + np.bincount(draw, minlength=len(draws))
-    return bool((n_columns == draws.sizes).all())
+    return bool((n_columns == draws.n_columns).all())
 
 
 # What else prediction relies on.
@@ -190,7 +190,9 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
         len(model.chains_) > 0
         and all(_are_draws_of(model._predictive.features, chain.draws) for chain in model.chains_)
     ),
-    Draws: lambda draws: len(draws) > 0 and bool((draws.n_terms >= 0).all() and (draws.sizes >= draws.n_terms).all()),
+    Draws: lambda draws: (
+        len(draws) > 0 and bool((draws.n_terms >= 0).all() and (draws.n_columns >= draws.n_terms).all())
+    ),
     FittedMixture: lambda mixture: len(mixture.members) > 0,
     Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
     InputRanges: lambda ranges: ranges.is_sound,

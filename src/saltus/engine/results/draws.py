@@ -45,7 +45,7 @@ class Draws(Sequence[Draw]):
     sigma_squared: Annotated[Floats, "nc"]
     rate: Annotated[Floats, "n"]
     log_posterior: Annotated[Floats, "n"]
-    n_columns: Annotated[Ints | None, "n"] = None  # m; None: as many more than terms in all draws
+    n_columns: Annotated[Ints, "n"]  # m
 
     @classmethod
     def of(cls, draws: Sequence[Draw]) -> "Draws":
@@ -72,7 +72,7 @@ class Draws(Sequence[Draw]):
     def __getitem__(self, index: int) -> Draw:  # type: ignore[override]
         n = range(len(self))[index]
         before, k = int(self.offsets[n]), int(self.n_terms[n])
-        m, c = int(self.sizes[n]), self.S.shape[1]
+        m, c = int(self.n_columns[n]), self.S.shape[1]
         m_before, K_before = int(self._offsets_of_columns[n]), int(self._offsets_of_K[n])
         return Draw(
             terms=self.all_terms.take(slice(before, before + k)).with_shared(self.shared[n]),
@@ -96,19 +96,12 @@ class Draws(Sequence[Draw]):
         return _running_sum(self.n_terms)
 
     @cached_property
-    def sizes(self) -> Ints:
-        """The numbers m of columns of the designs, (n,)."""
-        if self.n_columns is not None:
-            return self.n_columns
-        return self.n_terms + (len(self.mean) - len(self.parameters)) // len(self)
-
-    @cached_property
     def _offsets_of_columns(self) -> Ints:
-        return _running_sum(self.sizes)
+        return _running_sum(self.n_columns)
 
     @cached_property
     def _offsets_of_K(self) -> Ints:
-        return _running_sum(self.S.shape[1] * self.sizes**2)
+        return _running_sum(self.S.shape[1] * self.n_columns**2)
 
 
 def _running_sum(lengths: Ints) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
-from saltus._vectors import add_multiple, clear, copy_column
+from saltus._vectors import add_multiple, copy_column
 from saltus.families.inputs import (
     InputData,
     draw_other_input,
@@ -29,7 +29,7 @@ from saltus.families.line_profiles import (
     multiply_by_profile,
     multiply_by_slope,
 )
-from saltus.families.terms import Edits, Terms, draw_walk_scale, keep_term, pick
+from saltus.families.terms import Edits, Terms, begin_incoming, draw_walk_scale, keep_term, pick
 
 # Where things are among the choices and the parameters of a term, and in a decoded one.
 SIZE, FIRST, A_FACTOR = 0, 1, 3
@@ -65,10 +65,7 @@ def draw_product(rng: np.random.Generator, data: InputData | None, family: int, 
     """Draw the first incoming term of an edit from nu."""
     if data is None:
         return
-    choices, parameters = edits.choices[which, 0], edits.incoming[which, 0]
-    for i in range(choices.size):
-        choices[i] = 0
-    clear(parameters)
+    choices, _ = begin_incoming(edits, which)
     g = draw_size(rng, data, family)
     choices[SIZE] = g
     for factor in range(g):

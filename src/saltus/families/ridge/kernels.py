@@ -20,7 +20,7 @@ from saltus.families.inputs import (
     draw_size,
 )
 from saltus.families.line_profiles import N_PARAMETERS, multiply_by_slope, replace_by_profile
-from saltus.families.terms import Edits, Terms, draw_walk_scale, keep_term, pick
+from saltus.families.terms import Edits, Terms, begin_incoming, draw_walk_scale, keep_term, pick
 
 SIZE, PROFILE, FIRST = range(3)
 OFFSET, SLOPE, DIRECTION = range(3)
@@ -51,10 +51,7 @@ def draw_ridge(rng: np.random.Generator, data: InputData | None, family: int, ed
     """Draw the first incoming term of an edit from nu."""
     if data is None:
         return
-    choices, parameters = edits.choices[which, 0], edits.incoming[which, 0]
-    for i in range(choices.size):
-        choices[i] = 0
-    clear(parameters)
+    choices, parameters = begin_incoming(edits, which)
     g = draw_size(rng, data, family)
     choices[SIZE] = g
     choices[PROFILE] = draw_profile(rng, data, family)

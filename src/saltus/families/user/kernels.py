@@ -10,9 +10,8 @@ import numpy as np
 
 from saltus._jit import by_reference, glue, kernel
 from saltus._typing import Floats, Ints
-from saltus._vectors import clear
 from saltus.families.inputs import draw_other_input, draw_size
-from saltus.families.terms import Edits, Terms, draw_walk_scale, keep_term, pick
+from saltus.families.terms import Edits, Terms, begin_incoming, draw_walk_scale, keep_term, pick
 from saltus.families.user import calls
 
 # Where things are among the choices of a term.
@@ -54,10 +53,7 @@ def draw_user(rng: np.random.Generator, data: UserData | None, family: int, edit
     """Draw the first incoming term of an edit from nu."""
     if data is None:
         return
-    choices, parameters = edits.choices[which, 0], edits.incoming[which, 0]
-    for i in range(choices.size):
-        choices[i] = 0
-    clear(parameters)
+    choices, parameters = begin_incoming(edits, which)
     g = draw_size(rng, data, family)
     choices[SIZE] = g
     for i in range(g):

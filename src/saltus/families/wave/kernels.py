@@ -15,7 +15,7 @@ from saltus._typing import Floats, Ints
 from saltus._vectors import add_multiple, clear
 from saltus.families.inputs import InputData, draw_other_input, draw_size
 from saltus.families.line_profiles import WAVE, multiply_by_slope, replace_by_wave
-from saltus.families.terms import Edits, Terms, draw_walk_scale, keep_term, pick
+from saltus.families.terms import Edits, Terms, begin_incoming, draw_walk_scale, keep_term, pick
 from saltus.families.wave.frequencies import SLOWEST
 from saltus.families.wave.periodogram import Informed
 
@@ -55,10 +55,7 @@ def draw_wave(rng: np.random.Generator, data: WaveData | None, family: int, edit
     """Draw the first incoming term of an edit from q: from nu, or with some probability from the periodogram."""
     if data is None:
         return
-    choices, parameters = edits.choices[which, 0], edits.incoming[which, 0]
-    for i in range(choices.size):
-        choices[i] = 0
-    clear(parameters)
+    choices, parameters = begin_incoming(edits, which)
     if rng.random() < data.informed.share:
         n_bins = data.informed.relative.shape[1]
         chosen = find_bin(data.informed.cumulative, rng.random())
