@@ -46,7 +46,7 @@ def make_problem(n_rows: int, k: int, basis: str) -> tuple[np.ndarray, Design]:
     weight = np.ones(n_rows)
     box = Box.around(X, 0.1)
     U = box.to_unit(X)
-    mixture = resolve_basis(Radial(basis, metric="standardized")).fit(
+    mixture = resolve_basis(Radial(basis, metric="standardized"), X.shape[1]).fit(
         FamilyRows(U, weight, box.width, box.varies, rescale=True, ranges=np.stack([X.min(axis=0), X.max(axis=0)]))
     )
     # A well around k: the chain is free to move, but not to leave.

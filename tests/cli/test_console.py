@@ -14,7 +14,7 @@ import saltus
 from saltus import AnnealedRegressor, BayesianRegressor
 from saltus.cli import COMMANDS, build_parser, fit, main
 from saltus.engine.problem.criteria import CRITERIA
-from saltus.estimators.annealed import FEWEST_CHAINS, MOST_CHAINS
+from saltus.estimators.chains import FEWEST_CHAINS, MOST_CHAINS
 from saltus.estimators.sampling import USUAL_ITERATIONS
 from saltus.families import Product, Radial, Ridge, make_family, resolve_basis
 from saltus.families.options import (
@@ -216,7 +216,8 @@ def test_the_choices_are_those_of_the_library():
         assert make_family(name) == Ridge(profile, max_inputs or 4)
     assert set(NAMES) == {AUTO, *RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES}
     assert len({make_family(name) for name in FAMILY_NAMES}) == len(FAMILY_NAMES)
-    assert resolve_basis(AUTO) == resolve_basis(list(MIXED))
+    assert resolve_basis(AUTO, 3) == resolve_basis(list(MIXED), 3)
+    assert resolve_basis(AUTO, 2) == resolve_basis([*MIXED, "waves"], 2)
     with pytest.raises(ValueError, match="must be one of"):
         make_family("quintic")
     for option in OPTIONS:
@@ -233,10 +234,10 @@ def test_help_tells_the_defaults_of_the_library(capsys):
     text = " ".join(capsys.readouterr().out.split())
     annealed, bayesian = AnnealedRegressor(), BayesianRegressor()
     assert annealed.basis == bayesian.basis
-    (family,) = resolve_basis(DEFAULT_RADIAL_NAME).families
+    (family,) = resolve_basis(DEFAULT_RADIAL_NAME, 1).families
     for default in (annealed.basis, family.metric, family.widths, f"{annealed.criterion}; none with --bayes"):
         assert f"(default: {default})" in text
-    assert bayesian.n_chains == FEWEST_CHAINS
+    assert annealed.n_chains == bayesian.n_chains == "auto"
     assert f"(default: {FEWEST_CHAINS}, or up to {MOST_CHAINS} if rows are few)" in text
     assert f"; with --bayes {USUAL_ITERATIONS}, or" in text
 

@@ -35,7 +35,7 @@ def make_with(X, Y, basis, criterion, *, weight=None, margin=0.1, ridge=False):
         weight,
         box=box,
         linear=LinearTerm.of(U, weight),
-        mixture=resolve_basis(basis).fit(
+        mixture=resolve_basis(basis, X.shape[1]).fit(
             FamilyRows(U, weight, box.width[box.varies], box.varies, not ridge, ranges[:, box.varies])
         ),
         criterion=criterion if isinstance(criterion, Criterion) else free_of_counts(criterion),

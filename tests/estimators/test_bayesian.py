@@ -13,7 +13,7 @@ from saltus.datasets import make_robot_arm
 from saltus.demo import PAPER_PRIORS
 from saltus.engine.results.predictive import Mixture, student_distribution
 from saltus.estimators.checks import check_data
-from saltus.estimators.sampling import FEWEST_ITERATIONS, MOST_ITERATIONS, resolve_iterations
+from saltus.estimators.sampling import FEWEST_ITERATIONS, USUAL_ITERATIONS, resolve_chains, resolve_iterations
 from tests.equality import same
 from tests.reference import design_matrix
 
@@ -259,7 +259,7 @@ def test_predictions_under_a_g_prior_are_those_of_its_draws():
     predictive = model._predictive
     expected = []
     for draw in predictive.draws:
-        D = predictive.features.columns(X, draw)
+        (D,) = predictive.features.columns(X, [draw])
         linear = np.linalg.qr(D[:, :3])[0]
         whole = np.linalg.qr(D)[0]
         at_linear, at_whole = linear @ (linear.T @ Y), whole @ (whole.T @ Y)
@@ -279,16 +279,25 @@ def test_weights_count_rows_under_a_g_prior():
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-4, atol=1e-4)
 
 
-def test_chains_are_longer_where_rows_are_few():
+def test_there_are_more_and_longer_chains_where_rows_are_few():
     X, Y = make_robot_arm(5000, random_state=5)
-    lengths = []
-    for n_rows in (50, 1000, 5000):
+    numbers, lengths = [], []
+    for n_rows in (50, 2500, 5000):
         model = BayesianRegressor("hinges")
         design = model._make_design(check_data(model, X[:n_rows], Y[:n_rows], None))
+        numbers.append(resolve_chains("auto", design))
         lengths.append(resolve_iterations("auto", design))
-    assert lengths[0] == MOST_ITERATIONS
+    assert numbers == [8, 7, 4]
+    assert lengths[0] == USUAL_ITERATIONS
     assert lengths[0] > lengths[1] > lengths[2] >= FEWEST_ITERATIONS
     assert resolve_iterations(77, design) == 77
+    assert resolve_chains(3, design) == 3
+
+
+def test_a_radial_fit_has_four_chains():
+    X, Y = make_robot_arm(40, random_state=5)
+    model = BayesianRegressor("gaussian", n_iter=20, n_draws=5).fit(X, Y)
+    assert model.n_chains_ == len(model.chains_) == 4
 
 
 def test_with_two_degrees_of_freedom_the_variance_is_infinite_and_quantiles_are_not():

@@ -178,7 +178,7 @@ def test_the_band_of_a_partial_dependence_is_that_of_the_average(bayesian, data)
     rows[:, 0] = curve.grid[10]
     averages = []
     for draw in predictive.draws:
-        D = predictive.features.columns(rows, draw)
+        (D,) = predictive.features.columns(rows, [draw])
         for _ in range(200):
             sigma = np.sqrt(draw.S[0] / rng.chisquare(predictive.degrees))
             alpha = draw.mean[:, 0] + sigma * (draw.K[0] @ rng.standard_normal(len(draw.K[0])))

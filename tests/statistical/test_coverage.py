@@ -31,7 +31,8 @@ def covered_share(seed, name, c, n_new=20):
     mean = geweke.design_matrix(design, parameters)[: geweke.N_ROWS] @ alpha.T
     design.Y[: geweke.N_ROWS] = mean + np.sqrt(sigma_squared) * rng.standard_normal(mean.shape)
     drawn = SimpleNamespace(terms=terms_at(design, parameters, shared))
-    y_new = features.columns(new, drawn) @ alpha.T + np.sqrt(sigma_squared) * rng.standard_normal((n_new, c))
+    (columns,) = features.columns(new, [drawn])
+    y_new = columns @ alpha.T + np.sqrt(sigma_squared) * rng.standard_normal((n_new, c))
     settings = SamplerSettings(
         n_warmup=1000,
         n_draws=80,

@@ -25,17 +25,11 @@ from saltus.engine.search.paths import find_path
 from saltus.estimators.averaging import combine_networks
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.calibrating import calibrate_term_cost
+from saltus.estimators.chains import FEWEST_CHAINS, count_chains
 from saltus.estimators.checks import TrainingData, check_inputs
 from saltus.estimators.searched import SearchedModel
 from saltus.estimators.sizes import model_with_terms, smallest_within
 from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture, Mixture
-
-# By default all chains together see about as many rows. On the tasks of benchmarks/compare with no more than 200 rows,
-# seeds 20-27, 8 chains have .974 of the error of 4 (0.7 CPU s against 0.34); with 80 rows, .987 (0.31 against 0.15).
-ROWS_OF_ALL_CHAINS = 2000
-FEWEST_CHAINS, MOST_CHAINS = 4, 8
-# Networks that were grown from nothing differ more, and their average is the better for it.
-ROWS_OF_GROWN_NETWORKS = 16_000
 
 # A move of shared parameters factors the whole design anew, which takes as long as this many steps or so.
 STEPS_BETWEEN_SHARED_MOVES = 20
@@ -351,13 +345,11 @@ class AnnealedRegressor(SearchedModel):
         )
 
     def _count_chains(self, design: Design) -> int:
-        """Say how many chains there are, by default more where rows are few and chains are quick."""
         if not isinstance(self.n_chains, str):
             return int(self.n_chains)
         if self.patience is None and isinstance(self.n_iter, str):
             return FEWEST_CHAINS  # which share the time
-        n_rows = ROWS_OF_GROWN_NETWORKS if design.mixture.chooses_inputs else ROWS_OF_ALL_CHAINS
-        return int(np.clip(np.ceil(n_rows / design.problem.n_total), FEWEST_CHAINS, MOST_CHAINS))
+        return count_chains(design)
 
     def _mark(self, settings: Settings) -> str:
         """Write down the options that a checkpoint depends on."""

@@ -219,7 +219,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         return 0
 
     def _make_design(self, data: TrainingData) -> Design:
-        mixture = resolve_basis(self.basis)
+        mixture = resolve_basis(self.basis, data.X.shape[1])
         linear = self.linear
         if linear == "auto":
             linear = "selected" if mixture.chooses_inputs else "all"

@@ -25,7 +25,7 @@ from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.checks import check_inputs
 from saltus.estimators.sampled import SampledModel
-from saltus.estimators.sampling import make_settings, resolve_iterations
+from saltus.estimators.sampling import make_settings, resolve_chains, resolve_iterations
 from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedMixture
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class BayesianRegressor(SampledModel):
         As in :class:`saltus.AnnealedRegressor`.
     n_iter : int or "auto", default="auto"
         Iterations of each chain after its warm-up. "auto": 20 000 for radial terms; for terms that choose their inputs
-        from 200 000 with few rows to 2 000 with many.
+        as many, or as few as 2 000 where rows are many.
     n_warmup : int or None, default=None
         Iterations of each chain before the first draw is kept. None: half of n_iter, or what a third of `max_time`
         allows if that is less.
@@ -64,8 +64,9 @@ class BayesianRegressor(SampledModel):
         have equal shares of it.
     n_draws : int, default=125
         Draws kept of each chain, evenly spaced over n_iter.
-    n_chains : int, default=4
-        Independent chains.
+    n_chains : int or "auto", default="auto"
+        Independent chains. "auto": 4 for radial terms; for terms that choose their inputs 8, and fewer from 2 000 rows
+        on, down to 4.
     prior : {"auto", "g", "ridge"}, default="auto"
         The prior of the coefficients and of k. "g": a g-prior, by which coefficients are as large as the data allow
         whatever the terms are, and a geometric prior of k: P(k) proportional to exp(-k/2). "ridge": the hierarchical
@@ -105,6 +106,8 @@ class BayesianRegressor(SampledModel):
         Whether `max_time` ended the fit, and whether the chains converged, in words. What predictions suffer from also
         comes as a ConvergenceWarning: moves that were never accepted, a k that never changed, and an R-hat above 1.1 or
         fewer than 50 effective draws, in all, of the noise variance or of the function at the points.
+    n_chains_ : int
+        How many chains were asked for; those that `max_time` ended before their first draw count.
     n_iter_ : int
         Iterations of each chain after its warm-up.
     n_warmup_ : int
@@ -135,6 +138,7 @@ class BayesianRegressor(SampledModel):
         "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_warmup": [Interval(Integral, 0, None, closed="left"), None],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "prior": [StrOptions({"auto", "g", "ridge"})],
         "g": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -157,7 +161,7 @@ class BayesianRegressor(SampledModel):
         n_warmup: int | None = None,
         max_time: float | None = None,
         n_draws: int = 125,
-        n_chains: int = 4,
+        n_chains: int | str = "auto",
         prior: str = "auto",
         g: str | float = "auto",
         noise_shape: float = 0.0,
@@ -310,13 +314,14 @@ class BayesianRegressor(SampledModel):
         return (self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)) + self.n_iter
 
     def _plan(self, design: Design, seconds_used: float) -> Search:
+        self.n_chains_ = resolve_chains(self.n_chains, design)
         self.n_iter_ = resolve_iterations(self.n_iter, design)
         self.n_warmup_ = self.n_iter_ // 2 if self.n_warmup is None else int(self.n_warmup)
         settings = make_settings(self, design, self._starting_points(design))
         start = None if settings.start is None else settings.start.tolist()
         max_seconds = None if self.max_time is None else float(self.max_time)
         return Search(
-            n_chains=self.n_chains,
+            n_chains=self.n_chains_,
             n_iter=settings.n_total,
             mark=f"{replace(settings, start=None)} {start}",
             run=partial(

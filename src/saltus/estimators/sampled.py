@@ -28,7 +28,7 @@ class SampledModel(NetworkRegressor):
     n_iter: int | str
     n_iter_: int
     n_draws: int
-    n_chains: int
+    n_chains_: int
     max_time: float | None
     chains_: tuple[PosteriorChain, ...]
     map_estimate_: Network
@@ -118,4 +118,4 @@ class SampledModel(NetworkRegressor):
 def lacks_draws(model: SampledModel) -> bool:
     """Say whether the fit ended with fewer draws or chains than were asked for."""
     n_draws = min(model.n_draws, model.n_iter_)
-    return len(model.chains_) < model.n_chains or len(model.chains_[0].draws) < n_draws
+    return len(model.chains_) < model.n_chains_ or len(model.chains_[0].draws) < n_draws

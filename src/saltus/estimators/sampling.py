@@ -9,6 +9,7 @@ from saltus.engine.drivers.outputs import SamplerSettings
 from saltus.engine.kernels.gibbs import Prior
 from saltus.engine.kernels.state import NEVER, Tuning
 from saltus.engine.problem.design import Design
+from saltus.estimators.chains import FEWEST_CHAINS, count_chains
 
 if TYPE_CHECKING:
     from saltus.estimators.bayesian import BayesianRegressor
@@ -22,11 +23,18 @@ SAMPLER_STEPS_BETWEEN_SHARED_MOVES = 30
 USUAL_ITERATIONS = 20_000
 FLOPS_OF_A_CHAIN = 2e10
 ROWS_A_COLUMN, EXPECTED_COLUMNS = 20.0, (10.0, 150.0)
-FEWEST_ITERATIONS, MOST_ITERATIONS = 2_000, 200_000
+FEWEST_ITERATIONS = 2_000
+
+
+def resolve_chains(n_chains: int | str, design: Design) -> int:
+    """Choose the number of chains."""
+    if not isinstance(n_chains, str):
+        return int(n_chains)
+    return count_chains(design) if design.mixture.chooses_inputs else FEWEST_CHAINS
 
 
 def resolve_iterations(n_iter: int | str, design: Design) -> int:
-    """Choose the iterations of a chain after its warm-up: many where terms are cheap to move."""
+    """Choose the iterations of a chain after its warm-up: fewer where terms choose their inputs and rows are many."""
     if not isinstance(n_iter, str):
         return int(n_iter)
     if not design.mixture.chooses_inputs:
@@ -34,7 +42,7 @@ def resolve_iterations(n_iter: int | str, design: Design) -> int:
     n_total = design.problem.n_total
     n_columns = np.clip(n_total / ROWS_A_COLUMN, *EXPECTED_COLUMNS)
     n_allowed = FLOPS_OF_A_CHAIN / (8.0 * n_total * n_columns)
-    return int(np.clip(n_allowed, FEWEST_ITERATIONS, MOST_ITERATIONS))
+    return int(np.clip(n_allowed, FEWEST_ITERATIONS, USUAL_ITERATIONS))
 
 
 def make_settings(model: "BayesianRegressor", design: Design, start: Floats | None) -> SamplerSettings:

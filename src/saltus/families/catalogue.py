@@ -7,7 +7,16 @@ from typing import Any
 from saltus.families.family import Family
 from saltus.families.inputs import InputScale
 from saltus.families.mixture.mixture import FittedMixture, Mixture, check_families
-from saltus.families.options import AUTO, FAMILY_NAMES, MIXED, PRODUCT_NAMES, RADIAL_NAMES, RIDGE_NAMES
+from saltus.families.options import (
+    AUTO,
+    FAMILY_NAMES,
+    FEW_INPUTS,
+    MIXED,
+    MIXED_OF_FEW_INPUTS,
+    PRODUCT_NAMES,
+    RADIAL_NAMES,
+    RIDGE_NAMES,
+)
 from saltus.families.product.family import FittedProduct, Product
 from saltus.families.radial.family import FittedRadial, Radial
 from saltus.families.radial.inspection import ATTRIBUTES, POSTERIOR_ATTRIBUTES
@@ -51,9 +60,9 @@ def _check_options(name: str, make: type, options: dict[str, Any]) -> None:
         raise ValueError(f"{name!r} has no option {unknown[0]!r}. Its options are {', '.join(known)}.")
 
 
-def resolve_basis(basis: "str | Family | Sequence[str | Family]") -> Mixture:
-    """Turn a name, a family or a list of these into the families of a fit; "auto" is a mixture for real tables."""
+def resolve_basis(basis: "str | Family | Sequence[str | Family]", n_inputs: int) -> Mixture:
+    """Turn a name, a family or a list of these into the families of a fit; "auto" is a mixture for so many inputs."""
     if isinstance(basis, str) and basis == AUTO:
-        basis = MIXED
+        basis = MIXED_OF_FEW_INPUTS if n_inputs <= FEW_INPUTS else MIXED
     given: Sequence[Any] = basis if isinstance(basis, list | tuple) else [basis]
     return Mixture(check_families([make_family(each) if isinstance(each, str) else each for each in given]))

@@ -11,7 +11,7 @@ from math import factorial
 import numpy as np
 
 from saltus._jit import glue, kernel
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
 from saltus.families.profiles import Graph, exp_of_negative
 
 TWO_PI = 2.0 * np.pi
@@ -79,6 +79,13 @@ IDENTITY, HINGE, STEP, BUMP, HAT, WAVE, SIGMOID = range(len(NAMES))
 SIDED = np.array([profile.is_sided for profile in LINE_PROFILES.values()])
 N_PARAMETERS = np.array([profile.n_parameters for profile in LINE_PROFILES.values()])
 SMOOTH = np.array([profile.is_smooth for profile in LINE_PROFILES.values()])
+
+
+def replace_by_profiles(Z: Floats, codes: Ints) -> None:
+    """Replace each column z of Z (N, q) by phi(z) of its profile, by number (q,)."""
+    for code in np.unique(codes):
+        which = np.flatnonzero(codes == code)
+        Z[:, which] = LINE_PROFILES[NAMES[code]].value(Z[:, which])
 
 
 @glue

@@ -24,6 +24,8 @@ RIDGE_NAMES: dict[str, tuple[str, int | None]] = {"ridges": ("sigmoid", None), "
 # The names that stand for a family with its defaults, and for those that are mixed by "auto".
 FAMILY_NAMES: tuple[str, ...] = (*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES)
 AUTO, MIXED = "auto", ("hinges", "bumps", "steps", "ridges")
+# With so few inputs "auto" has waves too: a series in time, a surface.
+MIXED_OF_FEW_INPUTS, FEW_INPUTS = (*MIXED, "waves"), 2
 
 # All names that basis takes; those that are taken where none is given, and where options ask for radial terms.
 NAMES: tuple[str, ...] = (AUTO, *FAMILY_NAMES)

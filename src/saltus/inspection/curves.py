@@ -58,8 +58,7 @@ def _average_mixture(predictive: Predictive, stacked: Floats, output: int, n_gro
     """
     draws = [predictive.draws[j] for j in spread_out(len(predictive.draws), MOST_DRAWS)]
     mean, scale_squared = np.empty((2, len(draws), n_groups, 1))
-    for j, draw in enumerate(draws):
-        columns = predictive.features.columns(stacked, draw)
+    for j, (draw, columns) in enumerate(zip(draws, predictive.features.columns(stacked, draws), strict=True)):
         averaged = columns.reshape(n_groups, -1, columns.shape[1]).mean(axis=1)
         mean[j, :, 0] = averaged @ draw.mean[:, output]
         half = averaged @ draw.K[output]

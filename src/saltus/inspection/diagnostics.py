@@ -12,7 +12,7 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import MoveCount
-from saltus.engine.results.draws import Draws
+from saltus.engine.results.draws import Draw, Draws
 from saltus.engine.results.predictive import Features
 from saltus.families.registry import MAY_NEVER_BE_ACCEPTED
 from saltus.inspection.document import count
@@ -52,13 +52,18 @@ def collect_scalars(chains: Sequence[Draws], design: Design, features: Features)
         "log posterior": np.array([draws.log_posterior for draws in chains]),
     }
     points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
-    values = np.array([[features.columns(points, draw) @ draw.mean for draw in draws] for draws in chains])
+    values = np.array([predicted_by_draws(points, list(draws), features) for draws in chains])
     for i in range(design.Y.shape[1]):
         of = f" of output {i}" if design.Y.shape[1] > 1 else ""
         scalars[f"sigma^2{of}"] = np.array([draws.sigma_squared[:, i] for draws in chains])
         for p in range(N_POINTS):
             scalars[f"f at point {p}{of}"] = values[:, :, p, i]
     return scalars
+
+
+def predicted_by_draws(points: Floats, draws: Sequence[Draw], features: Features) -> list[Floats]:
+    """Predict (N, c) by each draw, outputs scaled."""
+    return [D @ draw.mean for draw, D in zip(draws, features.columns(points, draws), strict=True)]
 
 
 def diagnose(scalars: Mapping[str, Floats]) -> tuple[Diagnostic, ...]:
@@ -105,7 +110,8 @@ def judge(
     longer = "max_time" if out_of_time else "n_iter, and n_warmup with it"
     if n_draws < FEWEST_DRAWS:
         remedy = "max_time" if out_of_time else "n_draws"
-        too_few = f"{count(n_draws, 'draw')} a chain are too few to judge convergence by. Raise {remedy}."
+        verb = "is" if n_draws == 1 else "are"
+        too_few = f"{count(n_draws, 'draw')} a chain {verb} too few to judge convergence by. Raise {remedy}."
         return Verdict(too_few, (too_few,))
     predicted = [d for d in diagnostics if d.name.startswith(PREDICTED)]
     slow = [

@@ -113,6 +113,7 @@ class FittedBayesian(Fitted):
     chains_: tuple[PosteriorChain, ...]
     diagnostics_: tuple[Diagnostic, ...]
     map_estimate_: Network
+    n_chains_: int
     n_iter_: int
     n_warmup_: int
     posterior_k_: dict[int, float]

@@ -16,7 +16,9 @@ from saltus.families import resolve_basis
 
 def cost_of(X, y, **options):
     model = AnnealedRegressor("auto", **options)
-    return calibrate_term_cost(model, check_data(model, X, y, None), resolve_basis("auto").with_linear_terms())
+    return calibrate_term_cost(
+        model, check_data(model, X, y, None), resolve_basis("auto", X.shape[1]).with_linear_terms()
+    )
 
 
 def design_of(basis):

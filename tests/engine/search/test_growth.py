@@ -7,7 +7,7 @@ from saltus import AnnealedRegressor
 from saltus.engine.kernels.state import make_workspace, start_record, start_state
 from saltus.engine.kernels.target import log_density
 from saltus.engine.search.elimination import eliminate
-from saltus.engine.search.growth import eliminated, grow, refine
+from saltus.engine.search.growth import eliminated, grow, grow_best, refine
 from saltus.engine.search.landscape import Landscape
 from saltus.engine.search.policy import DEFAULT_POLICY
 from saltus.engine.search.selection import make_pool, select
@@ -133,6 +133,39 @@ def test_an_elimination_is_the_cheapest_and_its_value_that_of_a_new_fit(basis, t
         assert options[j] == pytest.approx(max(options), rel=1e-8)
         assert path.log_posterior[step + 1] == pytest.approx(options[j], rel=1e-8)
         left, numbers = left.without(j), np.delete(numbers, j)
+
+
+def test_columns_that_are_all_but_dependent_can_be_eliminated():
+    # Terms through data without noise, among them slow waves: the Gram matrix is singular to rounding.
+    x = np.random.default_rng(0).uniform(size=(60, 1))
+    for seed in (1, 2, 4):
+        model = AnnealedRegressor(n_iter=1000, n_chains=2, polish=False, random_state=seed).fit(x, x[:, 0] ** 2)
+        assert len(model.path_) > 5
+        assert np.isfinite([size.criterion for size in model.path_]).all()
+
+
+def test_networks_grow_with_waves_and_without_and_the_better_one_stays():
+    x = np.sort(np.random.default_rng(0).random(200))[:, None]
+    noise = 0.1 * np.random.default_rng(1).standard_normal(200)
+    for truth, waves in ((np.cos(40 * x[:, 0]) + np.sin(71 * x[:, 0]), True), ((x[:, 0] > 0.3) * 1.0, False)):
+        model = AnnealedRegressor(["steps", "waves"], term_cost=3)
+        design = model._make_design(check_data(model, x, truth + noise, None))
+        terms = grow_best(np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, lambda: True)
+        assert (1 in terms.family) == waves
+        without, _ = grow(
+            np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, most=10, informed=False
+        )
+        assert len(without) == 10
+        assert 1 not in without.family
+
+
+def test_a_charge_for_each_term_makes_networks_smaller():
+    design = design_of(make_problem("three inputs"), "hinges", term_cost=1)
+    sizes = []
+    for charge in (0.0, 3.0, 1000.0):
+        _, values = grow(np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, charge=charge)
+        sizes.append(int(values.argmax()))
+    assert sizes[0] > sizes[1] > sizes[2] == 0
 
 
 @pytest.mark.parametrize("basis", MIXTURES)

@@ -80,6 +80,16 @@ def bayesian(request, models):
     return models["bayesian", request.param]
 
 
+def test_columns_of_many_draws_are_those_of_each(bayesian, monkeypatch):
+    mixture, draws = bayesian._predictive.features.mixture, bayesian._predictive.draws
+    U, sets = np.random.default_rng(0).random((7, 3)), [draw.terms for draw in draws]
+    expected = [mixture.columns(U, terms) for terms in sets]
+    for most in (1, 100, 10**6):
+        monkeypatch.setattr("saltus.families.mixture.mixture.NUMBERS_AT_A_TIME", most)
+        for found, own in zip(mixture.columns_of_each(U, sets), expected, strict=True):
+            np.testing.assert_allclose(found, own, rtol=1e-12, atol=1e-13)
+
+
 def test_terms_of_several_families_are_found(models):
     best = models["annealed", "four families"]._single_network
     assert len(best.terms) > 3

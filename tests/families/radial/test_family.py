@@ -190,7 +190,7 @@ def posterior():
 def test_a_sampler_has_no_term_that_sees_less_than_one_row(posterior):
     X, model = posterior
     draws, n_linear = model.chains_[0].draws, 1 + X.shape[1]
-    columns = np.hstack([model._predictive.features.columns(X, draw)[:, n_linear:] for draw in draws])
+    columns = np.hstack([D[:, n_linear:] for D in model._predictive.features.columns(X, list(draws))])
     assert columns.shape[1] > 100
     assert (columns**2).sum(axis=0).min() > 1 - 1e-9
 

@@ -292,7 +292,9 @@ def _place_start(
     elif mixture.chooses_inputs:
         # Under a ridge nothing is charged for a term, so that it would not end by itself.
         if settings.has_g_prior:
-            starts = [grow_best(rng, design, state, settings.policy, stop_signal.go_on)]
+            # A term that is the best of many that were drawn stands for so little of nu.
+            charge = np.log(settings.policy.candidates_of(int(design.box.varies.sum())))
+            starts = [grow_best(rng, design, state, settings.policy, stop_signal.go_on, charge=charge)]
         else:
             starts = [grow(rng, design, state, settings.policy, stop_signal.go_on, most=MOST_STARTING_TERMS)[0]]
     else:

@@ -57,6 +57,10 @@ class Design:
         """Evaluate the q columns of terms at the rows: (N, q), padded. O(N d q)."""
         return self.mixture.search.columns_of_rows(self.problem.families, self.problem.root_weight, terms)
 
+    def without_informed(self) -> Problem:
+        """Let fresh terms be of families that draw them from nu alone."""
+        return self.problem._replace(families=self.mixture.without_informed(self.problem.families))
+
     def informed_by(self, residuals: Floats) -> Problem:
         """Let births be drawn where residuals (n_tiles, c, L) suggest, for searches that need no ratio."""
         families = self.mixture.informed(self.problem.families, residuals, self.problem.root_weight)

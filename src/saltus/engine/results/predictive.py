@@ -6,7 +6,7 @@ S/degrees (1 + ||K'd||^2); under a ridge there are N + v0 degrees of freedom. Mo
 Rao-Blackwellised: no sampled coefficient enters them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -45,11 +45,13 @@ class Features:
         linear = design.linear
         return cls(design.box, design.mixture, linear.means, linear.spreads, linear.kept)
 
-    def columns(self, X: Floats, draw: Draw) -> Floats:
-        """Evaluate (N, m): the linear term, then the terms of a draw."""
+    def columns(self, X: Floats, draws: Sequence[Draw]) -> Iterator[Floats]:
+        """Evaluate (N, m) for each draw: the linear term, then the terms."""
         U = self.box.to_unit_in_reach(X)
         linear = ((U - self.means) / self.spreads)[:, self.kept]
-        return np.hstack([np.ones((len(X), 1)), linear, self.mixture.columns(U, draw.terms)])
+        fixed = np.hstack([np.ones((len(X), 1)), linear])
+        for columns in self.mixture.columns_of_each(U, [draw.terms for draw in draws]):
+            yield np.hstack([fixed, columns])
 
 
 @dataclass(frozen=True)
@@ -135,8 +137,7 @@ class Predictive:
     def _mixture(self, X: Floats) -> Mixture:
         shape = (len(self.draws), len(X), len(self.outputs.scale))
         mean, signal, noise = np.empty(shape), np.empty(shape), np.empty(shape)
-        for j, draw in enumerate(self.draws):
-            D = self.features.columns(X, draw)
+        for j, (draw, D) in enumerate(zip(self.draws, self.features.columns(X, self.draws), strict=True)):
             mean[j] = D @ draw.mean
             for i, K in enumerate(draw.K):
                 half = D @ K
@@ -149,9 +150,8 @@ class Predictive:
     def sample(self, rng: np.random.Generator, X: Floats, n_samples: int) -> Floats:
         """Draw functions with noise from the posterior, (N, c, n_samples): rows of one sample share their function."""
         samples = np.empty((len(X), len(self.outputs.scale), n_samples))
-        for s in range(n_samples):
-            draw = self.draws[rng.integers(len(self.draws))]
-            D = self.features.columns(X, draw)
+        drawn = [self.draws[i] for i in rng.integers(len(self.draws), size=n_samples)]
+        for s, (draw, D) in enumerate(zip(drawn, self.features.columns(X, drawn), strict=True)):
             for i, K in enumerate(draw.K):
                 sigma = np.sqrt(0.5 * draw.S[i] / rng.standard_gamma(0.5 * self.degrees))
                 alpha = draw.mean[:, i] + sigma * (K @ rng.standard_normal(len(K)))

@@ -16,6 +16,9 @@ from saltus.engine.problem.problem import Problem
 from saltus.families.registry import count_own_parameters, count_shared_parameters
 from saltus.families.terms import TermSet
 
+# Of columns that are all but dependent rounding would leave nothing, or less: this share is left.
+EPSILON = np.finfo(np.float64).eps
+
 
 @dataclass(frozen=True)
 class Path:
@@ -72,7 +75,8 @@ def rises(G: Floats, a: Floats, first: Ints, is_pair: Bools) -> Floats:
     one = first[is_pair]
     if one.size:
         along = G[one, one + 1][:, None] / pivot[is_pair]
-        left = np.diag(G)[one + 1][:, None] - along * G[one, one + 1][:, None]
+        second = np.diag(G)[one + 1][:, None]
+        left = np.maximum(second - along * G[one, one + 1][:, None], EPSILON * second)
         found[is_pair] += (a[one + 1] - along * a[one]) ** 2 / left
     return found
 
@@ -81,6 +85,8 @@ def without_column(G: Floats, a: Floats, j: int) -> tuple[Floats, Floats]:
     """Take column j out of the inverse of the Gram matrix and of the coefficients. O(q^2)."""
     column, pivot = G[:, j].copy(), G[j, j]
     a = np.delete(a - np.outer(column, a[j] / pivot), j, axis=0)
+    smallest = EPSILON * np.diag(G)
     G = G - np.outer(column, column / pivot)
+    np.fill_diagonal(G, np.maximum(np.diag(G), smallest))
     keep = np.arange(len(G)) != j
     return G[np.ix_(keep, keep)], a

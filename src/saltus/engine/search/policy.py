@@ -38,8 +38,10 @@ class SearchPolicy:
     # With more rows than this, descents are less thorough and a round has fewer of them.
     many_rows: int = 20_000
 
-    # Forward selection draws so many candidates for each term that comes in, and looks closely at a few of them.
+    # Forward selection draws so many candidates for each term that comes in, or fewer where inputs are few, and looks
+    # closely at a few of them.
     candidates: int = 500
+    candidates_an_input: int = 200
     finalists: int = 12
     # A round from there has so many floating-point operations, and no more iterations than this.
     flops_of_a_round: float = 6e9
@@ -61,6 +63,10 @@ class SearchPolicy:
     def resolution(self, n_total: float) -> float:
         """Say how near two values of log pi are that are as good as the same, for rows of this total weight."""
         return max(self.same, self.same_a_row * n_total)
+
+    def candidates_of(self, n_inputs: int) -> int:
+        """Say how many candidates forward selection draws for a term."""
+        return min(self.candidates, self.candidates_an_input * n_inputs)
 
     def terms_past_best(self, k: int) -> int:
         """Say how many terms forward selection brings in after the best network so far, of k terms, before it ends."""

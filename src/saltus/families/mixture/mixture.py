@@ -4,7 +4,7 @@ A fit has one family or several. Everything outside `families` speaks to the mix
 own terms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -22,7 +22,7 @@ from saltus.families.mixture.search import MixtureSearch
 from saltus.families.product.family import Product
 from saltus.families.radial.family import FittedRadial
 from saltus.families.registry import PRODUCT, RADIAL, RIDGE, USER, WAVE, Families, count_own_parameters
-from saltus.families.terms import TermSet
+from saltus.families.terms import TermSet, join_terms
 from saltus.families.user.data import make_user_data
 from saltus.families.user.fitted import FittedUser
 from saltus.families.user.owned import OwnedUserData
@@ -31,6 +31,9 @@ from saltus.families.wave.periodogram import inform
 
 # An input as it is, within the data and beyond.
 LINEAR_TERMS = Product("identity", max_inputs=1, extrapolate="free")
+
+# Columns of several networks are evaluated together up to so many numbers.
+NUMBERS_AT_A_TIME = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -242,10 +245,20 @@ class FittedMixture:
         found = inform(wave.inputs.rows, low, wave.span, wave.cycles[:, 0], weighted)
         return families._replace(wave=wave._replace(informed=found))
 
+    def without_informed(self, families: Families) -> Families:
+        """Let fresh terms be of families that draw them from nu alone."""
+        weight = np.where([member.geometry == WAVE for member in self.members], 0.0, np.exp(families.log_weight))
+        return families._replace(shares=np.cumsum(weight) / weight.sum())
+
     @property
     def is_informed(self) -> bool:
         """Whether some family draws terms where residuals suggest."""
         return any(member.geometry == WAVE for member in self.members)
+
+    @property
+    def is_partly_informed(self) -> bool:
+        """Whether some family does, and another draws them from nu alone."""
+        return self.is_informed and any(member.geometry != WAVE for member in self.members)
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms, of a file say, could be terms of this mixture."""
@@ -321,6 +334,22 @@ class FittedMixture:
         for member, which, own in self.each(terms):
             columns[:, np.isin(owner, which)] = member.columns(U, own)
         return columns
+
+    def columns_of_each(self, U: Floats, sets: Sequence[TermSet]) -> Iterator[Floats]:
+        """Do the same for several networks, one after the other.
+
+        Terms that share nothing are evaluated some networks at a time: what a call costs is most of the cost of a small
+        network at a few rows.
+        """
+        n_at_a_time = 1 if self.starting_shared.size else len(sets)
+        n_columns = [self.owners_of_columns(terms).size for terms in sets]
+        first = 0
+        while first < len(sets):
+            ends = np.cumsum(n_columns[first : first + n_at_a_time])
+            n_sets = max(int((ends * len(U) <= NUMBERS_AT_A_TIME).sum()), 1)
+            columns = self.columns(U, join_terms(sets[first : first + n_sets]))
+            yield from np.split(columns, ends[: n_sets - 1], axis=1)
+            first += n_sets
 
 
 def check_families(families: Sequence[Family]) -> tuple[Family, ...]:

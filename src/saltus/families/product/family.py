@@ -12,10 +12,9 @@ from saltus.families.line_profiles import (
     BUMP,
     HAT,
     IDENTITY,
-    LINE_PROFILES,
-    NAMES,
     SIDED,
     WAVE,
+    replace_by_profiles,
 )
 from saltus.families.options import PRODUCT_PROFILES
 from saltus.families.product.inspection import ProductInspection
@@ -151,11 +150,13 @@ class FittedProduct(FittedChoosing):
 
     def columns_at(self, X: Floats, terms: TermSet) -> Floats:
         """Do the same for rows that are standardised already."""
-        columns = np.ones((len(X), len(terms)), order="F")
         factors = self.factors(terms)
-        each = zip(factors.term, factors.inputs, factors.profile, factors.b, factors.c, strict=True)
-        for j, i, profile, b, c in each:
-            columns[:, j] *= LINE_PROFILES[NAMES[profile]].value(b * X[:, i] + c)
+        values = factors.b * X[:, factors.inputs] + factors.c
+        replace_by_profiles(values, factors.profile)
+        columns = np.ones((len(X), len(terms)))
+        for slot in range(self.most_inputs):
+            here = factors.slot == slot
+            columns[:, factors.term[here]] *= values[:, here]
         return columns
 
     def decode(self, terms: TermSet) -> Floats:

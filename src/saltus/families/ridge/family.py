@@ -8,7 +8,7 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.families.choosing import Choosing, FittedChoosing
 from saltus.families.inputs import FamilyRows
-from saltus.families.line_profiles import LINE_PROFILES, N_PARAMETERS, NAMES
+from saltus.families.line_profiles import N_PARAMETERS, replace_by_profiles
 from saltus.families.options import RIDGE_PROFILES
 from saltus.families.registry import RIDGE
 from saltus.families.ridge.inspection import RidgeInspection
@@ -204,6 +204,5 @@ class FittedRidge(FittedChoosing):
         """Do the same for rows that are standardised already."""
         w, c = self.projections(terms)
         Z = X @ w + c
-        for j, profile in enumerate(terms.choices[:, PROFILE]):
-            Z[:, j] = LINE_PROFILES[NAMES[profile]].value(Z[:, j])
+        replace_by_profiles(Z, terms.choices[:, PROFILE])
         return Z

@@ -8,6 +8,7 @@ transform does the rest: O(N + F log F) for F cycles. With even rows, cells are 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.fft import next_fast_len, rfft
 
 from saltus._jit import by_reference
 from saltus._typing import Floats
@@ -18,8 +19,8 @@ SHARE_OF_PERIODOGRAM = 0.5
 
 # Bins for a cycle over the range of an input, which is what rows can resolve; but no more than so many in all.
 BINS_A_CYCLE, MOST_BINS = 4, 2**20
-# Cells of the range for the fastest cycle, and values of the periodogram for a cycle.
-CELLS_A_CYCLE, VALUES_A_CYCLE = 8, 8
+# Cells of the range for the fastest cycle, and values of the periodogram for a cycle, at least.
+CELLS_A_CYCLE, VALUES_A_CYCLE = 4, 8
 
 
 @by_reference
@@ -61,11 +62,12 @@ def power_in_bins(at: Floats, residuals: Floats, fastest: float, n_bins: int) ->
     """Average the periodogram, up to a factor, over bins of cycles; rows are at (N,) in [0, 1], residuals (c, N)."""
     n_cells = int(np.ceil(CELLS_A_CYCLE * fastest))
     cell = np.clip(np.rint(at * n_cells), 0, n_cells).astype(np.int64)
-    power = np.zeros(VALUES_A_CYCLE * n_cells // 2 + 1)
+    length = next_fast_len(VALUES_A_CYCLE * n_cells, real=True)
+    power = np.zeros(length // 2 + 1)
     for of_output in residuals:
         in_cells = np.bincount(cell, of_output, minlength=n_cells + 1)
-        power += np.abs(np.fft.rfft(in_cells, VALUES_A_CYCLE * n_cells)) ** 2
+        power += np.abs(rfft(in_cells, length)) ** 2
     n_each = max(int(np.ceil(BINS_A_CYCLE * (fastest - SLOWEST) / n_bins)), 1)
     middles = SLOWEST + (fastest - SLOWEST) * (np.arange(n_bins * n_each) + 0.5) / (n_bins * n_each)
-    values: Floats = np.interp(VALUES_A_CYCLE * middles, np.arange(power.size), power)
+    values: Floats = np.interp(length / n_cells * middles, np.arange(power.size), power)
     return values.reshape(n_bins, n_each).mean(axis=1)
