@@ -84,7 +84,7 @@ class AnnealedRegressor(SearchedModel):
         Seconds after which the fit ends with the best model so far.
     n_chains : int or "auto", default="auto"
         Independent chains. "auto": 4, and more where there are fewer than 500 rows, up to 8 at 250; 4 where they share
-        the time because `patience` is None. With products or ridges 8, and fewer from 2 000 rows on.
+        the time because `patience` is None. With products or ridges 8 for up to 400 rows, 6 for up to 3 000, then 4.
     combine : {"average", "best"}, default="average"
         Predict with the average of the networks that chains found, the best of each chain and those where rounds ended,
         weighted by their posterior at a temperature of twice the cost of a term; or with the best network of all. With

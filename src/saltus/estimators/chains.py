@@ -10,11 +10,13 @@ ROWS_OF_ALL_CHAINS = 2000
 FEWEST_CHAINS, MOST_CHAINS = 4, 8
 # Networks that were grown from nothing differ more, and their average is the better for it. Posterior means on the
 # noisy tasks, seeds 22 and 23, over a Gaussian process's error: .72 with 4 chains of 200 000 iterations, .75 with 4 of
-# 40 000, .71 with 8 of 20 000, .70 with 16 of 20 000.
-ROWS_OF_GROWN_NETWORKS = 16_000
+# 40 000, .70 with 6 or 8 of 20 000. Up to so many rows there are so many chains, then the fewest.
+CHAINS_OF_GROWN_NETWORKS = ((400, 8), (3_000, 6))
 
 
 def count_chains(design: Design) -> int:
     """Say how many chains there are, more where rows are few and chains are quick."""
-    n_rows = ROWS_OF_GROWN_NETWORKS if design.mixture.chooses_inputs else ROWS_OF_ALL_CHAINS
-    return int(np.clip(np.ceil(n_rows / design.problem.n_total), FEWEST_CHAINS, MOST_CHAINS))
+    n_total = design.problem.n_total
+    if design.mixture.chooses_inputs:
+        return next((n for most_rows, n in CHAINS_OF_GROWN_NETWORKS if n_total <= most_rows), FEWEST_CHAINS)
+    return int(np.clip(np.ceil(ROWS_OF_ALL_CHAINS / n_total), FEWEST_CHAINS, MOST_CHAINS))

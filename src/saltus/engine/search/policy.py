@@ -41,7 +41,7 @@ class SearchPolicy:
     # Forward selection draws so many candidates for each term that comes in, or fewer where inputs are few, and looks
     # closely at a few of them.
     candidates: int = 500
-    candidates_an_input: int = 200
+    candidates_an_input: int = 100
     finalists: int = 12
     # A round from there has so many floating-point operations, and no more iterations than this.
     flops_of_a_round: float = 6e9
