@@ -69,7 +69,7 @@ class AnnealedRegressor(SearchedModel):
         are radial, otherwise selected.
     k_max : int or None, default=None
         The most terms. None: 50, or fewer where the columns of the design would outnumber half the distinct rows; with
-        products or ridges 250, or a third of the rows, or fewer where there are more than 200 000 of these.
+        products or ridges 350, or a third of the rows, or fewer where there are more than 140 000 of these.
     n_iter : int or "auto", default="auto"
         Iterations of each chain. "auto": in rounds of 20 000, or in proportion less from 10 000 rows on, each annealed
         from the best state of its chain, until more than half of the chains agree on the best value to within 1 (or

@@ -38,7 +38,7 @@ from saltus.families.options import NAMES
 DEFAULT_K_MAX = 50
 # Where terms choose their inputs, it is as many as one for so many rows, but no more than this, nor than fill a design
 # of so many numbers.
-ROWS_A_TERM, MOST_TERMS, MOST_NUMBERS = 3, 250, 5e7
+ROWS_A_TERM, MOST_TERMS, MOST_NUMBERS = 3, 350, 5e7
 
 
 class DependentFeaturesWarning(UserWarning):

@@ -14,7 +14,7 @@ EXTRAPOLATE = ("hold", "free")
 # Names that stand for products and ridges: their profiles, and the most inputs of a term where that is not the default.
 PRODUCT_NAMES: dict[str, tuple[str, int | None]] = {
     "hinges": ("hinge", None),
-    "steps": ("step", None),
+    "steps": ("step", 5),
     "bumps": ("bump", None),
     "wavelets": ("hat", None),
     "mars": ("hinge", 2),
