@@ -275,7 +275,7 @@ def test_the_page_names_what_was_not_measured(finished, tmp_path):
     records = list(Journal.open(finished / "results.jsonl").records.values())
     write_page(records, tmp_path / "compare.md", "command", "gp", Path("no engines"))
     text = (tmp_path / "compare.md").read_text()
-    assert "| AnnealedRegressor, error / Gaussian process, noisy | 1.1 | not measured |" in text
+    assert "| AnnealedRegressor, error / Gaussian process, noisy | 0.8 | not measured |" in text
     assert "## Real" in text
     assert (tmp_path / "images" / "compare_real_cpu.png").exists()
 

@@ -38,6 +38,11 @@ class Adapter(ABC):
         return None
 
     @property
+    def families(self) -> dict[str, float] | None:
+        """How many terms of each family the model has, where it chose among families."""
+        return None
+
+    @property
     def settings(self) -> str:
         """What was fitted, in words a reader can check."""
         return repr(self)

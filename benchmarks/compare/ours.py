@@ -10,8 +10,10 @@ from saltus import AnnealedRegressor, BayesianRegressor
 from saltus._typing import Floats
 from saltus.families import make_family
 from saltus.families.options import DEFAULT_RADIAL_NAME, OPTIONS
+from saltus.families.registry import RADIAL, RIDGE, USER, WAVE
 
 N_DRAWS_OF_Y = 400
+NAMES_OF_GEOMETRIES = {RADIAL: "radial", RIDGE: "ridges", WAVE: "waves", USER: "own"}
 SHORT = {"n_iter": 200, "n_chains": 1}
 
 
@@ -24,6 +26,13 @@ def with_basis(options: dict[str, Any]) -> dict[str, Any]:
         return options
     rest = {key: value for key, value in options.items() if key not in names}
     return {**rest, "basis": make_family(name, width=float(width or 1.0), **family)}
+
+
+def name_of_family(member: Any) -> str:
+    """Name a family as tables do: products by their profiles."""
+    if member.geometry in NAMES_OF_GEOMETRIES:
+        return NAMES_OF_GEOMETRIES[member.geometry]
+    return " ".join("linear" if profile == "identity" else f"{profile}s" for profile in member.options.profiles)
 
 
 class Annealed(Adapter):
@@ -44,6 +53,16 @@ class Annealed(Adapter):
     @property
     def n_terms(self) -> float:
         return float(self.model.n_terms_)
+
+    @property
+    def families(self) -> dict[str, float]:
+        """The terms of each family, in the mean over the networks that predict."""
+        found: dict[str, float] = {}
+        for network, weight in zip(self.model.networks_, self.model.weights_, strict=True):
+            for member, which, _ in network.mixture.each(network.terms):
+                name = name_of_family(member)
+                found[name] = found.get(name, 0.0) + float(weight) * which.size
+        return found
 
     @property
     def settings(self) -> str:

@@ -150,14 +150,28 @@ def standings(records: list[Record]) -> str:
                 best = min(on_task, key=on_task.__getitem__)
                 row = [against(kept, model, best, task, error) for model in (AVERAGE, BAYES)]
                 lost = any(cell.startswith("loss") for cell in row)
-                rows.append(
-                    [suite, task, f"{best} {on_task[best]:.3g}", *row, HARD.get(family(task), "") if lost else ""]
-                )
-    header = ["suite", "task", "best peer, its error", "AnnealedRegressor", "BayesianRegressor", "what is hard"]
+                hard = HARD.get(family(task), "") if lost else ""
+                rows.append([suite, task, f"{best} {on_task[best]:.3g}", *row, terms_by_family(kept, task), hard])
+    header = [
+        "suite", "task", "best peer, its error", "AnnealedRegressor", "BayesianRegressor", "terms that it chose",
+        "what is hard",
+    ]  # fmt: skip
     return (
         "Against the best peer of each task, whichever it is. A win or a loss is by two standard errors and by 2 %, "
         "the rest are ties:\n\n" + markdown(header, rows)
     )
+
+
+def terms_by_family(records: list[Record], task: str) -> str:
+    """Say how many terms of each family the networks of AnnealedRegressor have, in the mean."""
+    of_task = [record for record in records if (record["model"], record["task"]) == (AVERAGE, task)]
+    found = [record["families"] for record in of_task if record.get("families")]
+    if not found:
+        return NONE
+    means = {name: float(np.mean([each.get(name, 0.0) for each in found])) for each in found for name in each}
+    most = sorted(means, key=lambda name: -means[name])
+    said = [f"{name} {means[name]:.0f}" for name in most if means[name] >= 0.5]
+    return ", ".join(said) or "none"
 
 
 def level_fields(records: list[Record]) -> str:

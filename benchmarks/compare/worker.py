@@ -75,6 +75,7 @@ def measure(model: Adapter, split: Split) -> dict[str, Any]:
         "status": "ok",
         **scores(split.Y_test, split.truth, mean, model.distribution(split.X_test)),
         "n_terms": model.n_terms,
+        "families": model.families,
         "cpu_s": cpu_s,
         "wall_s": wall_s,
         "predict_us_a_row": 1e6 * predict_s / len(split.X_test),

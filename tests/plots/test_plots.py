@@ -104,6 +104,21 @@ def test_size_draws_the_criterion(annealed, ax):
     assert ax.lines[1].get_data() == ([annealed.n_terms_], [by_size[annealed.n_terms_]])
 
 
+def test_a_path_is_drawn_down_to_no_terms(annealed, ax):
+    plots.plot_path(annealed, ax=ax)
+    expected = {size.n_terms: size.leave_one_out for size in annealed.path_}
+    assert dict(zip(*ax.lines[0].get_data(), strict=True)) == expected
+    assert min(expected) == 0
+    assert ax.lines[1].get_data() == ([max(expected)], [expected[max(expected)]])
+    assert ax.get_ylim()[0] == 0
+
+
+def test_without_a_path_it_is_said(annealed, ax, monkeypatch):
+    monkeypatch.setattr(type(annealed), "path_", ())
+    with pytest.raises(ValueError, match="has no path_"):
+        plots.plot_path(annealed, ax=ax)
+
+
 def test_size_draws_the_posterior(bayesian, ax):
     plots.plot_size(bayesian, ax=ax)
     assert [bar.get_height() for bar in ax.patches] == list(bayesian.posterior_k_.values())

@@ -16,6 +16,9 @@ NEARLY_AS_GOOD = 2.0
 # Tables and pictures of sizes go this far to either side of the best.
 SIZES_BESIDE_BEST = 5
 
+# A network of so many terms can be read.
+FEW_TERMS = 10
+
 # An interval of the posterior of k ends where this much is missing, rather than at a rounding error.
 ROUNDING = 1e-9
 

@@ -20,6 +20,7 @@ from saltus.inspection.document import (
     to_html,
 )
 from saltus.inspection.findings import (
+    FEW_TERMS,
     SIZES_BESIDE_BEST,
     criterion_by_size,
     criterion_label,
@@ -34,8 +35,6 @@ from saltus.inspection.findings import (
     sizes_nearly_as_good,
 )
 
-# A network of so many terms can be read.
-FEW_TERMS = 10
 # The table of inputs goes so far down.
 MOST_INPUTS = 20
 # Sizes with less than this probability are left out of their table.

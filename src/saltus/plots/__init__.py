@@ -8,7 +8,7 @@ from saltus.plots.convergence import plot_convergence, summed_mse
 from saltus.plots.dependence import plot_dependence
 from saltus.plots.fit import plot_fit
 from saltus.plots.overview import plot_overview
-from saltus.plots.size import plot_size
+from saltus.plots.size import plot_path, plot_size
 from saltus.plots.style import require_matplotlib
 from saltus.plots.terms import plot_terms
 
@@ -18,6 +18,7 @@ __all__ = [
     "plot_dependence",
     "plot_fit",
     "plot_overview",
+    "plot_path",
     "plot_size",
     "plot_terms",
     "plot_trace",

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from saltus.estimators import AnnealedRegressor, BayesianRegressor, NetworkRegressor
-from saltus.inspection.findings import SIZES_BESIDE_BEST, criterion_by_size, criterion_label, nearly_as_good
+from saltus.inspection.findings import FEW_TERMS, SIZES_BESIDE_BEST, criterion_by_size, criterion_label, nearly_as_good
 from saltus.plots.style import BLUE, GREEN, ORANGE, count_along, finish, make_axes
 
 if TYPE_CHECKING:
@@ -30,6 +30,35 @@ def plot_size(model: NetworkRegressor, *, ax: "Axes | None" = None) -> "Axes":
     ax = make_axes(ax)
     count_along(ax.xaxis)
     return model._draw_size(ax)
+
+
+def plot_path(model: AnnealedRegressor, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw what fewer terms cost: the error of rows left out one by one, for every number of terms of `path_`.
+
+    Parameters
+    ----------
+    model : fitted AnnealedRegressor
+        It must have a `path_`, which very large fits have not.
+    ax : matplotlib Axes or None
+
+    Returns
+    -------
+    ax : matplotlib Axes
+        With several outputs the error is the root mean square over these.
+    """
+    if not model.path_:
+        raise ValueError("This model has no path_: its design was too large to keep one. Fit it to fewer rows.")
+    ax = make_axes(ax)
+    count_along(ax.xaxis)
+    error = {size.n_terms: size.leave_one_out for size in model.path_}
+    ax.plot(list(error), list(error.values()), "-", color=BLUE, lw=1.5)
+    marked = {"all": max(error), f"{FEW_TERMS} terms": FEW_TERMS}
+    for (label, k), colour in zip(marked.items(), (ORANGE, GREEN), strict=True):
+        if k in error:
+            ax.plot(k, error[k], "D", color=colour, ms=7, label=f"{label}: {error[k]:.3g}")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False, fontsize="small")
+    return finish(ax, title="What fewer terms cost", xlabel="terms", ylabel="error of rows left out")
 
 
 def draw_posterior(ax: "Axes", model: BayesianRegressor) -> "Axes":

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
-from saltus.estimators import NetworkRegressor
+from saltus.estimators import AnnealedRegressor, NetworkRegressor
 from saltus.inspection.document import count, one_line, show, to_html
-from saltus.inspection.findings import rank_by_effect, rank_by_strength
-from saltus.plots import plot_acceptance, plot_dependence, plot_fit, plot_size, plot_terms, plot_trace
+from saltus.inspection.findings import FEW_TERMS, rank_by_effect, rank_by_strength
+from saltus.plots import plot_acceptance, plot_dependence, plot_fit, plot_path, plot_size, plot_terms, plot_trace
 from saltus.report.svg import draw_svg
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def choose_pictures(
             caption = f"{output}: held-out rows, which the fit did not see, and a band that holds {band}."
             yield Picture(f"test-{i}", f"Held-out rows of {output}", caption, partial(_fit, model, test, i))
     yield _size_picture(model)
+    if isinstance(model, AnnealedRegressor) and len(model.path_) > FEW_TERMS:
+        yield _path_picture(model)
     if not one_input:
         others = f"averaged over the {called}" if X is not None else "with the other inputs at their means"
         for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
@@ -77,6 +79,21 @@ def _size_picture(model: NetworkRegressor) -> Picture:
         return said
 
     return Picture("size", "Number of terms", said, draw)
+
+
+def _path_picture(model: AnnealedRegressor) -> Picture:
+    error = {size.n_terms: size.leave_one_out for size in model.path_}
+    said = (
+        f"The error of rows left out one by one is {show(error[max(error)], '.3g')} with all terms, "
+        f"{show(error[FEW_TERMS], '.3g')} with the best {FEW_TERMS} and {show(error[0], '.3g')} with none. "
+        f"with_terms({FEW_TERMS}) gives the model of {FEW_TERMS}."
+    )
+
+    def draw(ax: "Axes") -> str:
+        plot_path(model, ax=ax)
+        return said
+
+    return Picture("path", "What fewer terms cost", said, draw)
 
 
 def _term_picture(model: NetworkRegressor, X: ArrayLike | None) -> Picture:
