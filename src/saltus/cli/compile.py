@@ -2,7 +2,7 @@
 
 import argparse
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from saltus.cli.console import DONE, note
 from saltus.cli.options import add_command
@@ -56,19 +56,24 @@ def _fit_all_sorts() -> None:
 
     from saltus.estimators import AnnealedRegressor, BayesianRegressor
     from saltus.families import Radial
+    from saltus.families.options import MIXED_OF_FEW_INPUTS
 
     rng = np.random.default_rng(0)
-    X = rng.random((40, 2))
+    X = rng.random((40, 3))
     y = np.sin(6 * X[:, 0]) + X[:, 1]
+    one_step: dict[str, Any] = {"n_iter": 1}
+    one_draw: dict[str, Any] = {"n_iter": 2, "n_warmup": 1, "n_draws": 1}
     models = (
-        AnnealedRegressor(n_iter=1, n_chains=1, random_state=0),
-        AnnealedRegressor("gaussian", patience=2, k_max=3, n_chains=1, random_state=0),  # with hops
-        AnnealedRegressor(Radial("gaussian", metric="standardized"), n_iter=1, n_chains=1, random_state=0),
-        AnnealedRegressor("hinges", n_iter=1, n_chains=1, random_state=0),
-        BayesianRegressor(n_iter=2, n_warmup=1, n_draws=1, n_chains=1, random_state=0),
-        BayesianRegressor("gaussian", n_iter=2, n_warmup=1, n_draws=1, n_chains=1, random_state=0),
+        AnnealedRegressor(**one_step),
+        AnnealedRegressor(list(MIXED_OF_FEW_INPUTS), **one_step),
+        AnnealedRegressor("gaussian", patience=2, k_max=3),  # with hops
+        AnnealedRegressor(Radial("gaussian", metric="standardized"), **one_step),
+        AnnealedRegressor("hinges", **one_step),
+        BayesianRegressor(**one_draw),
+        BayesianRegressor(list(MIXED_OF_FEW_INPUTS), **one_draw),
+        BayesianRegressor("gaussian", **one_draw),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for model in models:
-            model.fit(X, y)
+            model.set_params(n_chains=1, random_state=0).fit(X, y)

@@ -153,7 +153,7 @@ class BayesianRegressor(SampledModel):
 
     def __init__(
         self,
-        basis: str | Family = "auto",
+        basis: str | Family | list[str | Family] = "auto",
         *,
         linear: str = "auto",
         k_max: int | None = None,
