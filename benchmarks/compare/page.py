@@ -170,7 +170,7 @@ def terms_by_family(records: list[Record], task: str) -> str:
         return NONE
     means = {name: float(np.mean([each.get(name, 0.0) for each in found])) for each in found for name in each}
     most = sorted(means, key=lambda name: -means[name])
-    said = [f"{name} {means[name]:.0f}" for name in most if means[name] >= 0.5]
+    said = [f"{name} {means[name]:.0f}" for name in most if round(means[name]) > 0]
     return ", ".join(said) or "none"
 
 

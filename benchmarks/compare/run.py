@@ -28,6 +28,7 @@ Record = dict[str, Any]
 PACKAGES = (
     "saltus", "numpy", "scipy", "scikit-learn", "numba",
     "pyBayesPPR", "pybass-emu", "stochtree", "fastrvm", "mars-earth", "smt", "bayesbay", "statsmodels",
+    "catboost", "lightgbm", "interpret-core", "PyWavelets",
 )  # fmt: skip
 
 # Suites in which fewer seeds say enough.
