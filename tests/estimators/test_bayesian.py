@@ -14,6 +14,7 @@ from saltus.demo import PAPER_PRIORS
 from saltus.engine.results.predictive import Mixture, student_distribution
 from saltus.estimators.checks import check_data
 from saltus.estimators.sampling import FEWEST_ITERATIONS, USUAL_ITERATIONS, resolve_chains, resolve_iterations
+from saltus.families.registry import count_own_parameters
 from tests.equality import same
 from tests.reference import design_matrix
 
@@ -292,6 +293,24 @@ def test_there_are_more_and_longer_chains_where_rows_are_few():
     assert lengths[0] > lengths[1] > lengths[2] >= FEWEST_ITERATIONS
     assert resolve_iterations(77, design) == 77
     assert resolve_chains(3, design) == 3
+
+
+def each(terms):
+    return zip(terms.family, terms.choices, strict=True)
+
+
+def test_a_network_has_fewer_parameters_than_there_are_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((9, 20)), rng.integers(0, 3, 9).astype(float)
+    X, y = X.repeat(3, axis=0), y.repeat(3)
+    model = BayesianRegressor("ridges", n_draws=50, random_state=0).fit(X, y)
+    families = model._make_design(check_data(model, X, y, None)).problem.families
+    counts = [
+        len(terms) + sum(count_own_parameters(families, f, choices, terms.shared) for f, choices in each(terms))
+        for terms in (draw.terms for draw in model._predictive.draws)
+    ]
+    assert 4 <= max(counts) < 9 - 1 - 1
+    assert model.noise_variance_ > 1e-6
 
 
 def test_a_radial_fit_has_four_chains():

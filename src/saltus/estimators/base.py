@@ -238,7 +238,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         m_fixed = linear.Q.shape[1]
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
         k_max = self._resolve_k_max(n_independent, m_fixed, mixture) if box.varies.any() else 0
-        counts = Counts(float(weight.sum()), Y.shape[1], m_fixed)
+        counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_independent)
         ranges = np.stack([X.min(axis=0), X.max(axis=0)])[:, box.varies]
         rows = FamilyRows(U, weight, box.width[box.varies], box.varies, self._may_rescale, ranges)
         first, *others = (variant.fit(rows) for variant in mixture.variants(several=self._several_variants))

@@ -305,7 +305,9 @@ class BayesianRegressor(SampledModel):
         n_a_term, n_shared = mixture.most_parameters(counts.n_outputs), mixture.n_switches
         if self._has_ridge(mixture.chooses_inputs):
             return free_criterion(k_max, n_a_term, n_shared)
-        return span_criterion(k_max, n_a_term, n_shared)
+        # With as many parameters as rows that differ, residuals could vanish, and rounding would be the noise.
+        n_most = counts.n_outputs * (counts.n_distinct - 1 - counts.n_fixed)
+        return span_criterion(k_max, n_a_term, n_shared, n_most)
 
     @property
     def _n_planned(self) -> int | None:

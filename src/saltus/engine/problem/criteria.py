@@ -23,6 +23,7 @@ class Counts:
     n_total: float  # N, the sum of the weights
     n_outputs: int  # c
     n_fixed: int  # columns of the linear term, the constant included
+    n_distinct: float = np.inf  # rows that differ, where they are fewer than N
 
 
 def _aic(counts: Counts, n: Floats) -> Floats:

@@ -42,12 +42,13 @@ def log_prior_of_size(k_max: int) -> Floats:
     return gammaln(k + 1.0) - LOG_ODDS_OF_A_TERM * k
 
 
-def span_criterion(k_max: int, n_a_term: int, n_shared: int) -> Criterion:
+def span_criterion(k_max: int, n_a_term: int, n_shared: int, n_most: float = np.inf) -> Criterion:
     """Charge what the prior of k does, for k_max terms of n_a_term parameters at most and n_shared in common.
 
-    The coefficients of a term are among its parameters.
+    The coefficients of a term are among its parameters. Networks of n_most parameters and more have no probability.
     """
-    return Criterion(np.zeros(k_max * n_a_term + n_shared + 1), -log_prior_of_size(k_max), 0)
+    n_all = min(k_max * n_a_term + n_shared + 1, max(n_most, 1))
+    return Criterion(np.zeros(int(np.ceil(n_all))), -log_prior_of_size(k_max), 0)
 
 
 def degrees_of_freedom(problem: Problem, v0: float) -> float:
