@@ -17,6 +17,11 @@ from saltus.families.terms import TermSet
 # of such a box, which is 1 but at so few rows; a little less, so that rounding does not decide about three rows.
 FEWEST_ROWS = 3.0 * (1.0 - 1e-9)
 
+# Coefficients of terms that go on beyond the data have no wider prior than this, in standard deviations of the output. A
+# slope of 40 000 that bumps and sigmoids cancelled within the data of Doppler was 100 off at a 400th part of their range
+# beyond them.
+WIDEST_BEYOND = 10.0
+
 
 @dataclass(frozen=True)
 class Choosing:
@@ -92,6 +97,11 @@ class FittedChoosing(ABC):
     def holds(self) -> bool:
         """Whether terms stay as they are at the edge of the rows."""
         return self.options.extrapolate == "hold"
+
+    @property
+    def widest_spread(self) -> float:
+        """The largest standard deviation of coefficients."""
+        return np.inf if self.holds else WIDEST_BEYOND
 
     def smallest_squared_norm(self, *, ridge: bool) -> float:
         """Choose the smallest squared norm of a column that is let in."""

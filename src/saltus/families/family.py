@@ -148,6 +148,10 @@ class FittedFamily(Protocol):
         """The standard deviation of coefficients before data are seen, in those of the output; infinite: any."""
 
     @property
+    def widest_spread(self) -> float:
+        """The largest that it may be where data ask for more: finite where terms go on beyond the data."""
+
+    @property
     def search(self) -> Any:
         """What descents ask: see FamilySearch."""
 

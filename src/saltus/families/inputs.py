@@ -14,7 +14,7 @@ import numpy as np
 from saltus._jit import by_reference, glue
 from saltus._typing import Bools, Floats, Ints
 from saltus.families.box import UnitBox
-from saltus.families.line_profiles import SIDED
+from saltus.families.line_profiles import HIGHEST_DEGREE, SIDED
 from saltus.families.terms import pick
 
 # Knots of an input: its distinct values, or so many quantiles of these.
@@ -44,6 +44,7 @@ class InputData(NamedTuple):
     log_frequency: Floats  # (v, 2), the slowest and the fastest
     reach: Floats  # (v,), of offsets
     ends: Floats  # (v, 2), the range of the rows
+    highest_degree: Ints  # (v,), of polynomials
     most_inputs: Ints  # (F,)
     shares: Floats  # (F, G), pi_g of g = 1, 2 ... inputs, running sums
     log_pi: Floats  # (F, G), the logarithms of pi_g
@@ -118,6 +119,11 @@ class InputScale:
         return np.log(np.stack([FEWEST_PERIODS / span, fastest / span], axis=1))
 
     @property
+    def highest_degree(self) -> Ints:
+        """The highest degree of a polynomial along each input, (v,): fewer than it has values."""
+        return np.minimum(self.n_values - 1, HIGHEST_DEGREE)
+
+    @property
     def reach(self) -> Floats:
         """How far from the middle offsets of a projection on each input may be, (v,)."""
         return np.minimum(np.maximum(-self.low, self.high), FARTHEST_OFFSET)
@@ -148,6 +154,7 @@ class InputScale:
             np.ascontiguousarray(self.log_frequency),
             self.reach,
             np.stack([self.low, self.high], axis=1),
+            self.highest_degree,
             most_inputs=most,
             shares=shares,
             log_pi=log_pi,

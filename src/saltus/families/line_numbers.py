@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from saltus._typing import Floats, Ints
-from saltus.families.line_profiles import BUMP, HAT, HINGE, IDENTITY, LINE_PROFILES, NAMES, SIGMOID, STEP, WAVE
+from saltus.families.line_profiles import BUMP, HAT, HINGE, IDENTITY, LINE_PROFILES, NAMES, POLYNOMIAL, SIGMOID, STEP, WAVE
 from saltus.families.words import Numbers, round_digits
 
 MINUS = "\N{MINUS SIGN}"
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Factor:
         z = weighted_sum([names[i] for i in self.inputs], self.slopes, self.origins, number)
         if self.constant != 0:
             z += f" {MINUS if self.constant < 0 else '+'} {_written(abs(self.constant), number)}"
+        if self.profile >= POLYNOMIAL:
+            return self._polynomial(z)
         return {
             IDENTITY: f"({z})",
             HINGE: f"max(0, {z})",
@@ -62,6 +65,8 @@ class Factor:
                 ahead = f"({_written(at, number)} {MINUS} {name})"
             return f"max(0, {ahead} / {width})"
         z = f"{ahead} / {width}"
+        if self.profile >= POLYNOMIAL:
+            return self._polynomial(z)
         return {
             IDENTITY: z,
             BUMP: f"exp({MINUS}½ ({z})²)",
@@ -69,6 +74,9 @@ class Factor:
             WAVE: f"cos(2π {z})",
             SIGMOID: f"tanh({z})",
         }[self.profile]
+
+    def _polynomial(self, z: str) -> str:
+        return f"P{str(self.profile - POLYNOMIAL + 1).translate(SUBSCRIPTS)}({z})"
 
 
 def weighted_sum(names: Sequence[str], slopes: Floats, origins: Floats, number: str) -> str:
@@ -127,6 +135,8 @@ class LineNumbers:
             said += " [...] is 1 where what it says holds, otherwise 0."
         if HAT in used:
             said += f" hat(<var>z</var>) = {LINE_PROFILES['hat'].html}."
+        if max(used, default=0) >= POLYNOMIAL:
+            said += " P<sub>n</sub> is Legendre's polynomial of degree n."
         if self.low is not None:
             said += " In the terms, an input beyond the range of the data counts as at its edge."
         return f"<p>{said}</p>"

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
+from numpy.polynomial import legendre
+from numpy.polynomial.polynomial import polyval
 
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
@@ -44,6 +46,21 @@ def _add_hat(graph: Graph, z: str) -> str:
     return graph.add("Mul", graph.add("Sub", graph.number(1.0), graph.square(z)), _add_bump(graph, z))
 
 
+def _polynomial(degree: int) -> LineProfile:
+    """Make Legendre's polynomial of a degree. Its parameter is the degree, which no descent changes."""
+    powers = legendre.leg2poly([0.0] * degree + [1.0])
+
+    def add_nodes(graph: Graph, z: str) -> str:
+        value = graph.number(float(powers[-1]))
+        for power in powers[-2::-1]:
+            value = graph.add("Mul", value, z)
+            value = graph.add("Add", value, graph.number(float(power))) if power != 0 else value
+        return value
+
+    html = f"P<sub>{degree}</sub>(<var>z</var>)"
+    return LineProfile(lambda z: polyval(z, powers), html, add_nodes, 1, is_smooth=False)
+
+
 # In the order of the numbers by which kernels know them.
 LINE_PROFILES: dict[str, LineProfile] = {
     "identity": LineProfile(lambda z: z, "<var>z</var>", lambda graph, z: z, 0),
@@ -72,13 +89,32 @@ LINE_PROFILES: dict[str, LineProfile] = {
     ),
     "sigmoid": LineProfile(np.tanh, "tanh <var>z</var>", lambda graph, z: graph.add("Tanh", z), 2),
 }
+IDENTITY, HINGE, STEP, BUMP, HAT, WAVE, SIGMOID, POLYNOMIAL = range(len(LINE_PROFILES) + 1)
+
+# Legendre's polynomials: a factor of degree n, which is one of its parameters, has the n-th of these profiles. On [-1, 1]
+# they are at most 1 in size, and orthogonal where rows are spread evenly.
+HIGHEST_DEGREE = 8
+LINE_PROFILES["polynomial"] = _polynomial(1)
+LINE_PROFILES |= {f"polynomial of degree {n}": _polynomial(n) for n in range(2, HIGHEST_DEGREE + 1)}
 NAMES = tuple(LINE_PROFILES)
-IDENTITY, HINGE, STEP, BUMP, HAT, WAVE, SIGMOID = range(len(NAMES))
 
 # Tables by number, for kernels.
 SIDED = np.array([profile.is_sided for profile in LINE_PROFILES.values()])
 N_PARAMETERS = np.array([profile.n_parameters for profile in LINE_PROFILES.values()])
 SMOOTH = np.array([profile.is_smooth for profile in LINE_PROFILES.values()])
+
+# The coefficients of Legendre's polynomials by degree, of the highest power first, with zeros before it.
+POLYNOMIALS = np.zeros((HIGHEST_DEGREE + 1, HIGHEST_DEGREE + 1))
+for _degree in range(HIGHEST_DEGREE + 1):
+    POLYNOMIALS[_degree, HIGHEST_DEGREE - _degree :] = legendre.leg2poly([0.0] * _degree + [1.0])[::-1]
+
+
+def degree_of(u: float, highest: int) -> int:
+    """Find the degree whose coordinate is u in [0, 1]: each, up to the highest, is half as probable as the one below."""
+    return min(int(1.0 - np.log2(1.0 - u * (1.0 - 0.5**highest))), highest)
+
+
+degree_of_kernel = glue(degree_of)
 
 
 def replace_by_profiles(Z: Floats, codes: Ints) -> None:
@@ -119,6 +155,13 @@ def multiply_by_profile(code: int, x: Floats, b: float, c: float, column: Floats
     elif code == SIGMOID:
         for n in range(n_rows):
             column[n] *= value_of_sigmoid(b * x[n] + c)
+    elif code >= POLYNOMIAL:
+        powers = POLYNOMIALS[code - POLYNOMIAL + 1]
+        for n in range(n_rows):
+            z, total = b * x[n] + c, 0.0
+            for i in range(HIGHEST_DEGREE + 1):
+                total = total * z + powers[i]
+            column[n] *= total
     else:
         # A bump, or times 1 - z^2, a Mexican hat.
         hat = 1.0 if code == HAT else 0.0
@@ -182,6 +225,12 @@ def slope_at(code: int, z: float) -> float:
         return -z * exp_of_negative(-0.5 * z * z)
     if code == HAT:
         return z * (z * z - 3.0) * exp_of_negative(-0.5 * z * z)
+    if code >= POLYNOMIAL:
+        value, slope = 0.0, 0.0
+        for i in range(HIGHEST_DEGREE + 1):
+            slope = slope * z + value
+            value = value * z + POLYNOMIALS[code - POLYNOMIAL + 1, i]
+        return slope
     return 0.0
 
 

@@ -153,8 +153,11 @@ class Annealing:
         iteration = self.task.n_before + self.done
         is_new = not self.snapshots or self.snapshots[-1].iteration < iteration
         if self.done in self.task.snapshot_iterations and is_new:
-            network = present_network(self.task.design, self.state)
-            self.snapshots.append(Snapshot(iteration, network, self.done in self.task.draw_iterations))
+            design = self.task.design
+            network = present_network(design, self.state)
+            log_posterior = float(self.state.log_posterior[0]) + design.log_posterior_shift
+            predicts = self.done in self.task.draw_iterations
+            self.snapshots.append(Snapshot(iteration, network, log_posterior, predicts))
 
     def progress(self) -> Progress:
         """Say how it is going."""

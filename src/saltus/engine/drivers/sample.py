@@ -29,6 +29,7 @@ from saltus.engine.results.draws import Draw, Draws
 from saltus.engine.results.network import Network, make_network
 from saltus.engine.search.growth import grow, grow_best
 from saltus.engine.search.landscape import Candidate, Landscape
+from saltus.engine.search.policy import SearchPolicy
 from saltus.engine.search.pruning import descend, independent
 from saltus.engine.search.starts import (
     MOST_STARTING_TERMS,
@@ -136,7 +137,7 @@ class Sampler:
         if saved is None:
             if design.mixture.wants_descent:
                 self.stepper.prepare(self.walk)
-            _place_start(rng, design, settings, state, stop_signal)
+            _place_start(rng, self.stepper, settings, state, stop_signal)
         else:
             set_terms(design, state, saved.terms)
         self.stepper.begin(state)
@@ -280,21 +281,21 @@ def can_leave(stop_signal: StopSignal, number: int) -> bool:
 
 
 def _place_start(
-    rng: np.random.Generator, design: Design, settings: SamplerSettings, state: State, stop_signal: StopSignal
+    rng: np.random.Generator, stepper: Stepper, settings: SamplerSettings, state: State, stop_signal: StopSignal
 ) -> None:
     """Put the state at the given terms, at random ones, or where a network of terms that choose their inputs grows to.
 
     Where families want it, at the end of a descent from there. It is empty if it is time to stop meanwhile.
     """
+    design = stepper.design
     mixture = design.mixture
     if settings.start is not None:
         starts = [mixture.encode(settings.start)]
     elif mixture.chooses_inputs:
         # Under a ridge nothing is charged for a term, so that it would not end by itself.
         if settings.has_g_prior:
-            # A term that is the best of many that were drawn stands for so little of nu.
-            charge = np.log(settings.policy.candidates_of(int(design.box.varies.sum())))
-            starts = [grow_best(rng, design, state, settings.policy, stop_signal.go_on, charge=charge)]
+            starts = [_grow_under_g(rng, stepper, settings.policy, state, stop_signal)]
+            design = stepper.design
         else:
             starts = [grow(rng, design, state, settings.policy, stop_signal.go_on, most=MOST_STARTING_TERMS)[0]]
     else:
@@ -311,6 +312,24 @@ def _place_start(
         finest = Landscape.of(design, rng, policy=settings.policy)
         terms = descend_from_starts(rng, design, finest, starts, take_steps, stop_signal.go_on).terms
     set_independent_terms(design, state, mixture.empty() if stop_signal.should_stop else terms)
+
+
+def _grow_under_g(
+    rng: np.random.Generator, stepper: Stepper, policy: SearchPolicy, state: State, stop_signal: StopSignal
+) -> TermSet:
+    """Grow a network; where residuals are so small that the prior of its coefficients is too narrow, widen it and go on.
+
+    Borehole function without noise, 1 000 rows: TODO.
+    """
+    # A term that is the best of many that were drawn stands for so little of nu.
+    charge = float(np.log(policy.candidates_of(int(stepper.design.box.varies.sum()))))
+    terms = grow_best(rng, stepper.design, state, policy, stop_signal.go_on, charge=charge)
+    while stop_signal.go_on():
+        set_terms(stepper.design, state, terms)
+        if not stepper.widen(state):
+            break
+        terms = grow_best(rng, stepper.design, state, policy, stop_signal.go_on, charge=charge, start=terms)
+    return terms
 
 
 def network_of_draw(design: Design, draw: Draw) -> Network:

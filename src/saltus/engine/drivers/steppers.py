@@ -25,6 +25,10 @@ STEPS_BETWEEN_GIBBS = 50
 # Moves between two draws of g, each of which takes as long as a hundred moves with a few hundred rows.
 STEPS_BETWEEN_G = 200
 
+# A network is grown on under a g that is more than so many times the one it was grown under. With g = N alone the prior
+# stands for as much noise as an N-th of the variance of y, and networks of data with less end too soon.
+FAR_LARGER = 3.0
+
 
 @dataclass(frozen=True)
 class Walk:
@@ -50,6 +54,9 @@ class Stepper(Protocol):
 
     def begin(self, state: State) -> None:
         """Begin at the state that a chain starts from."""
+
+    def widen(self, state: State) -> bool:
+        """Let the prior of coefficients be as wide as the state asks for; say whether it is far wider than before."""
 
     def run(self, walk: Walk, done: int, stop: int, *, afresh: bool) -> float:
         """Carry the state from iteration `done` to `stop`; return the log density of where that is.
@@ -87,6 +94,10 @@ class RidgeStepper:
             rate=1.0 + float(state.terms.k[0]),
             relative=self.relative,
         )
+
+    def widen(self, state: State) -> bool:
+        """Leave the ridge as it is."""
+        return False
 
     def prepare(self, walk: Walk) -> None:
         """Begin to compile the kernel."""
@@ -147,6 +158,14 @@ class GStepper:
 
     def begin(self, state: State) -> None:
         """Begin at the state with the g it was found with."""
+
+    def widen(self, state: State) -> bool:
+        """Take the most probable g, if it is far larger than the present one; say whether it is."""
+        g = self.prior.mode(self.design.problem, state.factor.rss, int(state.n_columns[0]))
+        if not (g > FAR_LARGER * self.g).any():
+            return False
+        self._set(np.maximum(g, self.g))
+        return True
 
     def prepare(self, walk: Walk) -> None:
         """Begin to compile the kernel."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from saltus._tiles import pad_rows, to_tiles
-from saltus._typing import Floats, Ints
+from saltus._typing import Bools, Floats, Ints
 from saltus.engine.kernels.factor import SMALLEST_NEW_SHARE, make_factor, no_factor
 from saltus.engine.kernels.target import UNAFFORDABLE, penalty_of_size
 from saltus.engine.problem.problem import Criterion, Problem
@@ -57,9 +57,9 @@ class Design:
         """Evaluate the q columns of terms at the rows: (N, q), padded. O(N d q)."""
         return self.mixture.search.columns_of_rows(self.problem.families, self.problem.root_weight, terms)
 
-    def without_informed(self) -> Problem:
-        """Let fresh terms be of families that draw them from nu alone."""
-        return self.problem._replace(families=self.mixture.without_informed(self.problem.families))
+    def limited_to(self, among: Bools) -> Problem:
+        """Let fresh terms be of some families (F,) alone."""
+        return self.problem._replace(families=self.mixture.limited_to(self.problem.families, among))
 
     def informed_by(self, residuals: Floats) -> Problem:
         """Let births be drawn where residuals (n_tiles, c, L) suggest, for searches that need no ratio."""
@@ -132,7 +132,7 @@ def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: C
 
 def _informed(design: Design) -> Design:
     """Let births be drawn where the data suggest, once and for all: so that the law does not depend on the state."""
-    if not design.mixture.is_informed:
+    if not design.mixture.is_informed():
         return design
     Q = design.linear.Q
     return replace(design, problem=design.informed_by(to_tiles(design.Y - Q @ (Q.T @ design.Y))))

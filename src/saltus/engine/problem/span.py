@@ -102,13 +102,23 @@ class GPrior:
         of_g = 0.0 if self.fixed is not None else float(np.interp(g / self.n_total, GRID, LOG_PRIOR_OF_GRID).sum())
         return of_g - 0.5 * problem.degrees * float(np.log(g / (1.0 + g)).sum())
 
-    def draw(self, rng: np.random.Generator, problem: Problem, rss: Floats, n_columns: int) -> Floats:
-        """Draw g (c,) given the number of columns of terms and their residual sums of squares."""
-        if self.fixed is not None:
-            return self.start
+    def log_conditional(self, problem: Problem, rss: Floats, n_columns: int) -> Floats:
+        """Evaluate the log density of g along its grid (n, c), given the columns of terms and their residuals."""
         g = self.n_total * GRID[:, None]
         log_fit = -0.5 * n_columns * np.log1p(g) - 0.5 * problem.degrees * np.log(self.sums(problem, rss, g))
-        log_density = LOG_PRIOR_OF_GRID[:, None] + log_fit
+        return LOG_PRIOR_OF_GRID[:, None] + log_fit
+
+    def mode(self, problem: Problem, rss: Floats, n_columns: int) -> Floats:
+        """Find the most probable g (c,) given the number of columns of terms and their residual sums of squares."""
+        if self.fixed is not None:
+            return self.start
+        return self.n_total * GRID[self.log_conditional(problem, rss, n_columns).argmax(axis=0)]
+
+    def draw(self, rng: np.random.Generator, problem: Problem, rss: Floats, n_columns: int) -> Floats:
+        """Draw g (c,) given the same."""
+        if self.fixed is not None:
+            return self.start
+        log_density = self.log_conditional(problem, rss, n_columns)
         # Gumbel's trick: the largest of log densities with such noise is a draw.
         noise = rng.gumbel(size=log_density.shape)
         return self.n_total * GRID[(log_density + noise).argmax(axis=0)]

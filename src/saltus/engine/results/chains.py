@@ -71,6 +71,7 @@ class Snapshot:
 
     iteration: int
     network: Network
+    log_posterior: float
     predicts: bool = False  # whether it was drawn at temperature 1, to be averaged
 
 

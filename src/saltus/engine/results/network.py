@@ -106,18 +106,18 @@ def fit_coefficients(
     mixture: FittedMixture, terms: TermSet, R: Floats, Z: Floats, rss: Floats, n_total: float
 ) -> Floats:
     """Find the coefficients (m, c) of a factored design: by least squares, or held where families say so."""
-    spread = mixture.coefficient_spreads(terms)
+    spread, widest = mixture.coefficient_spreads(terms)
     if np.isinf(spread).all():
         solved: Floats = solve_triangular(R, Z.T, check_finite=False)
         return solved
-    return shrink(R, Z, rss, n_total, spread)
+    return shrink(R, Z, rss, n_total, spread, widest)
 
 
-def shrink(R: Floats, Z: Floats, rss: Floats, n_total: float, spread: Floats) -> Floats:
-    """Find the coefficients (m, c) that are most probable where those of terms are N(0, (w spread)^2), given the noise.
+def shrink(R: Floats, Z: Floats, rss: Floats, n_total: float, spread: Floats, widest: Floats) -> Floats:
+    """Find the coefficients (m, c) that are most probable where those of terms are N(0, min(w spread, widest)^2).
 
     Least squares leaves coefficients of columns that are nearly dependent free to be huge and cancel, as they do at the
-    rows and nowhere else. Of some priors the narrowest is taken that costs next to nothing by generalised
+    rows and nowhere else: beyond these, a term that goes on no longer cancels one that stays. Of some priors the narrowest is taken that costs next to nothing by generalised
     cross-validation. O(c m^3).
     """
     m, m_fixed = len(R), len(R) - spread.size
@@ -126,7 +126,7 @@ def shrink(R: Floats, Z: Floats, rss: Floats, n_total: float, spread: Floats) ->
         found, scores = [], []
         for widening in WIDENINGS:
             prior = np.zeros((spread.size, m))
-            prior[:, m_fixed:] = np.diag(np.sqrt(squares / n_total) / (widening * spread))
+            prior[:, m_fixed:] = np.diag(np.sqrt(squares / n_total) / np.minimum(widening * spread, widest))
             Q, triangle = np.linalg.qr(np.vstack([R, prior]))
             found.append(solve_triangular(triangle, Q[:m].T @ Z[i], check_finite=False))
             n_used = (Q[:m] ** 2).sum()  # the trace of what takes y to its fit

@@ -1,8 +1,10 @@
 """Growing a network from nothing: forward selection, then elimination and descents, within a budget."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from saltus._typing import Floats
+from saltus._typing import Bools, Floats
 from saltus.engine.kernels.state import State, make_workspace, start_record
 from saltus.engine.problem.design import Design
 from saltus.engine.search.elimination import eliminate
@@ -28,16 +30,17 @@ def grow(
     *,
     most: int | None = None,
     charge: float = 0.0,
-    informed: bool = True,
+    among: Bools | None = None,
+    start: TermSet | None = None,
 ) -> tuple[TermSet, Floats]:
     """Bring terms in one by one until their worth has not risen for a while, or there are as many. Mutates the state.
 
-    What terms are worth is log pi less a charge for each. Unless `informed`, families are left out that draw terms
-    where residuals suggest. Return all terms in their order, and what none, the first, the first two and so on are
-    worth.
+    They begin with none, or with those of a start. What terms are worth is log pi less a charge for each. They are of
+    all families, or of some (F,). Return all terms in their order, and what none, the first, the first two and so on
+    are worth.
     """
-    problem, n_outputs = design.problem if informed else design.without_informed(), design.Y.shape[1]
-    set_terms(design, state, design.mixture.empty())
+    problem, n_outputs = design.problem if among is None else design.limited_to(among), design.Y.shape[1]
+    set_terms(design, state, design.mixture.empty() if start is None else start)
     work, record = make_workspace(problem, state, n_edits=policy.finalists), start_record(state, 1)
     pool = make_pool(problem, policy.candidates_of(int(design.box.varies.sum())), policy.finalists)
 
@@ -45,16 +48,32 @@ def grow(
         sizes = np.arange(state.terms.k[0] + 1)
         return record.best_by_k[sizes] - charge * sizes
 
-    is_informed = informed and design.mixture.is_informed
+    is_informed = design.mixture.is_informed(among)
     n_a_call = 1 if is_informed else TERMS_A_CALL
     while go_on() and (most is None or state.terms.k[0] < most):
         if is_informed:
-            problem = design.informed_by(state.factor.tiles[:, :n_outputs])
+            informed = design.informed_by(state.factor.tiles[:, :n_outputs])
+            problem = informed._replace(families=informed.families._replace(shares=problem.families.shares))
         n_more = select(rng, problem, state, work, record, pool, n_a_call)
         best = int(worths().argmax())
         if n_more < n_a_call or state.terms.k[0] - best >= policy.terms_past_best(best):
             break
     return terms_as_value(state.terms), worths()
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A network that is grown from some families, under way."""
+
+    among: Bools  # (F,)
+    terms: TermSet
+    values: Floats  # what none of its terms, the first, the first two and so on are worth
+    is_over: bool = False
+
+    @property
+    def best(self) -> float:
+        """What it was worth at its best."""
+        return float(self.values.max())
 
 
 def grow_best(
@@ -65,18 +84,33 @@ def grow_best(
     go_on: GoOn,
     *,
     charge: float = 0.0,
+    start: TermSet | None = None,
 ) -> TermSet:
-    """Do the same; return the terms that are worth most.
+    """Grow a network from each of the sets of families that the mixture names; return the terms that are worth most.
 
-    Where waves may come in, they come in first and keep others out that are worth more, so networks are grown with them
-    and without. Noisy functions of one and two inputs, seeds 22 and 23, error over a Gaussian process's: .79 without
-    waves, .74 where all networks are grown with them, .66 where the better one is taken.
+    They grow in turns, and one that falls far behind grows no more.
     """
-    grown = [grow(rng, design, state, policy, go_on, charge=charge)]
-    if design.mixture.is_partly_informed:
-        grown.append(grow(rng, design, state, policy, go_on, charge=charge, informed=False))
-    terms, values = max(grown, key=lambda each: each[1].max())
-    return terms.take(slice(int(values.argmax())))
+    terms = design.mixture.empty() if start is None else start
+    nothing = np.full(len(terms) + 1, -np.inf)
+    grown = [Grown(among, terms, nothing) for among in design.mixture.grown_from]
+    far = policy.far_behind * design.problem.n_total * design.Y.shape[1]
+    for turn in range(policy.turns + 1):
+        if turn == policy.turns:
+            grown = [max(grown, key=lambda each: each.best)]
+        most = None if len(grown) == 1 else len(terms) + policy.terms_of_first_turn * 2**turn
+        for i, each in enumerate(grown):
+            if not each.is_over:
+                more, values = grow(
+                    rng, design, state, policy, go_on, most=most, charge=charge, among=each.among, start=each.terms
+                )
+                values[: len(each.values)] = np.maximum(values[: len(each.values)], each.values)
+                grown[i] = Grown(each.among, more, values, is_over=most is None or len(more) < most)
+        best = max(each.best for each in grown)
+        grown = [each for each in grown if each.best >= best - far]
+        if all(each.is_over for each in grown):
+            break
+    winner = max(grown, key=lambda each: each.best)
+    return winner.terms.take(slice(int(winner.values.argmax())))
 
 
 def refine(landscape: Landscape, terms: TermSet, go_on: GoOn) -> Candidate:

@@ -43,6 +43,12 @@ class SearchPolicy:
     candidates: int = 500
     candidates_an_input: int = 100
     finalists: int = 12
+    # Networks that are grown from several sets of families have so many terms after the first turn, twice as many after
+    # the next; one that is behind by so much of log pi for each row and output grows no more. After so many turns the
+    # best of them goes on alone.
+    terms_of_first_turn: int = 30
+    turns: int = 3
+    far_behind: float = 0.03
     # A round from there has so many floating-point operations, and no more iterations than this.
     flops_of_a_round: float = 6e9
     most_iterations_after_growth: int = 30_000

@@ -13,13 +13,13 @@ from typing import Any, cast
 import numpy as np
 
 from saltus._tiles import to_tiles
-from saltus._typing import Floats, Ints
+from saltus._typing import Bools, Floats, Ints
 from saltus.families.choosing import FittedChoosing
 from saltus.families.family import Family, FittedFamily
 from saltus.families.inputs import FamilyRows
 from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
-from saltus.families.product.family import Product
+from saltus.families.product.family import FittedProduct, Product
 from saltus.families.radial.family import FittedRadial
 from saltus.families.registry import PRODUCT, RADIAL, RIDGE, USER, WAVE, Families, count_own_parameters
 from saltus.families.terms import TermSet, join_terms
@@ -161,14 +161,17 @@ class FittedMixture:
     def _family_of_columns(self, terms: TermSet) -> Ints:
         return np.repeat(terms.family, self.n_columns[terms.family])
 
-    def coefficient_spreads(self, terms: TermSet) -> Floats:
-        """Find the standard deviations (q,) that coefficients have before data are seen; infinite where nothing holds.
+    def coefficient_spreads(self, terms: TermSet) -> tuple[Floats, Floats]:
+        """Find the standard deviations (q,) that coefficients have before data are seen, and the largest they may have.
 
-        In standard deviations of the output. Radial terms alone are held by nothing.
+        In standard deviations of the output; infinite where nothing holds. Radial terms alone are held by nothing.
         """
         if not self.chooses_inputs:
-            return np.full(len(terms), np.inf)
-        return np.array([member.coefficient_spread for member in self.members])[self._family_of_columns(terms)]
+            return np.full(len(terms), np.inf), np.full(len(terms), np.inf)
+        family = self._family_of_columns(terms)
+        spread = np.array([member.coefficient_spread for member in self.members])
+        widest = np.array([member.widest_spread for member in self.members])
+        return spread[family], widest[family]
 
     @property
     def search(self) -> MixtureSearch:
@@ -245,20 +248,41 @@ class FittedMixture:
         found = inform(wave.inputs.rows, low, wave.span, wave.cycles[:, 0], weighted)
         return families._replace(wave=wave._replace(informed=found))
 
-    def without_informed(self, families: Families) -> Families:
-        """Let fresh terms be of families that draw them from nu alone."""
-        weight = np.where([member.geometry == WAVE for member in self.members], 0.0, np.exp(families.log_weight))
+    def limited_to(self, families: Families, among: Bools) -> Families:
+        """Let fresh terms be of some families (F,) alone."""
+        weight = np.where(among, np.exp(families.log_weight), 0.0)
         return families._replace(shares=np.cumsum(weight) / weight.sum())
 
-    @property
-    def is_informed(self) -> bool:
-        """Whether some family draws terms where residuals suggest."""
-        return any(member.geometry == WAVE for member in self.members)
+    @cached_property
+    def grown_from(self) -> tuple[Bools, ...]:
+        """The sets of families (F,) that networks are grown from, of which the best is taken.
 
-    @property
-    def is_partly_informed(self) -> bool:
-        """Whether some family does, and another draws them from nu alone."""
-        return self.is_informed and any(member.geometry != WAVE for member in self.members)
+        All of them; all without waves, which come in first and keep others out that are worth more; and polynomials
+        alone, which say all there is to say of a smooth function without noise, unless others have had their say.
+        """
+        waves = np.array([member.geometry == WAVE for member in self.members])
+        linear, polynomials = self._products_of("identity"), self._products_of("polynomial")
+        sets = [np.ones(len(self.members), dtype=bool)]
+        if waves.any() and not (waves | linear).all():
+            sets.append(~waves)
+        if polynomials.any() and not (polynomials | linear).all():
+            sets.append(polynomials | linear)
+        return tuple(sets)
+
+    def _products_of(self, profile: str) -> Bools:
+        """Say which families (F,) are products of this profile alone."""
+        return np.array(
+            [
+                member.geometry == PRODUCT and cast(FittedProduct, member).options.profiles == (profile,)
+                for member in self.members
+            ]
+        )
+
+    def is_informed(self, among: Bools | None = None) -> bool:
+        """Say whether some family, of all or of some (F,), draws terms where residuals suggest."""
+        return any(
+            member.geometry == WAVE and (among is None or among[f]) for f, member in enumerate(self.members)
+        )
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms, of a file say, could be terms of this mixture."""

@@ -12,8 +12,10 @@ from saltus.families.line_profiles import (
     BUMP,
     HAT,
     IDENTITY,
+    POLYNOMIAL,
     SIDED,
     WAVE,
+    degree_of,
     replace_by_profiles,
 )
 from saltus.families.options import PRODUCT_PROFILES
@@ -32,8 +34,8 @@ class Product(Choosing):
     ----------
     profiles : str or tuple of str
         What factors may be, mixed within one term: "identity" (x), "hinge" (max(x - t, 0) or max(t - x, 0)), "step" (1
-        beyond a threshold on either side of it, otherwise 0), "bump" (a Gaussian), "hat" (a Mexican hat) or "wave" (a
-        cosine).
+        beyond a threshold on either side of it, otherwise 0), "bump" (a Gaussian), "hat" (a Mexican hat), "wave" (a
+        cosine) or "polynomial" (Legendre's, of degree 1 to 8).
     max_inputs : int, default=3
         The largest number of factors of a term.
     extrapolate : {"hold", "free"}, default="hold"
@@ -146,6 +148,11 @@ class FittedProduct(FittedChoosing):
         b[profile == WAVE] = np.exp(slow + v * (fast - slow))[profile == WAVE]
         c = np.where(profile == WAVE, -u, -b * position)
         b[profile == IDENTITY], c[profile == IDENTITY] = 1.0, 0.0
+        for at in np.flatnonzero(profile == POLYNOMIAL):
+            i = inputs[at]
+            low, high = self.scale.low[i], self.scale.high[i]
+            b[at], c[at] = 2.0 / (high - low), -(high + low) / (high - low)
+            profile[at] = POLYNOMIAL + degree_of(float(u[at]), int(self.scale.highest_degree[i])) - 1
         return Factors(number, slot, inputs, profile, b, c)
 
     def columns_at(self, X: Floats, terms: TermSet) -> Floats:

@@ -10,7 +10,7 @@ from saltus._typing import Bools, Floats
 from saltus.families.box import UnitBox
 from saltus.families.line_nodes import LineStack, make_line_stack
 from saltus.families.line_numbers import Factor, LineNumbers
-from saltus.families.line_profiles import IDENTITY, WAVE
+from saltus.families.line_profiles import IDENTITY, POLYNOMIAL, WAVE
 from saltus.families.terms import TermSet
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ProductInspection:
         places = np.full((len(terms), len(box.varies)), np.nan)
         for j, factors in enumerate(self.numbers(box, terms).terms):
             for factor in factors:
-                if factor.profile not in (IDENTITY, WAVE):
+                if factor.profile not in (IDENTITY, WAVE) and factor.profile < POLYNOMIAL:
                     places[j, factor.inputs] = factor.origins
         return places
 

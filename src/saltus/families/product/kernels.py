@@ -23,9 +23,11 @@ from saltus.families.line_profiles import (
     HAT,
     IDENTITY,
     N_PARAMETERS,
+    POLYNOMIAL,
     SIDED,
     SMOOTH,
     WAVE,
+    degree_of_kernel,
     multiply_by_profile,
     multiply_by_slope,
 )
@@ -190,6 +192,11 @@ def decode_product(data: InputData | None, choices: Ints, parameters: Floats, de
             low, high = data.log_frequency[at, 0], data.log_frequency[at, 1]
             decoded[to + 2] = np.exp(low + v * (high - low))
             decoded[to + 3] = -u
+        elif profile == POLYNOMIAL:
+            low, high = data.ends[at, 0], data.ends[at, 1]
+            decoded[to + 1] = POLYNOMIAL + degree_of_kernel(u, data.highest_degree[at]) - 1
+            decoded[to + 2] = 2.0 / (high - low)
+            decoded[to + 3] = -(high + low) / (high - low)
         else:
             position = find_position(data, at, u)
             if profile in (BUMP, HAT):

@@ -173,6 +173,7 @@ class FittedRadial:
     learns_metric: bool
 
     geometry = RADIAL
+    widest_spread = np.inf
     n_columns = 1
     n_choices = 0  # discrete, of a term
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._typing import Floats
-from saltus.families.choosing import FEWEST_ROWS
+from saltus.families.choosing import WIDEST_BEYOND, FEWEST_ROWS
 from saltus.families.registry import USER
 from saltus.families.terms import TermSet
 from saltus.families.user.calls import FIRST_INPUT, most_inputs
@@ -82,6 +82,11 @@ class FittedUser:
     def holds(self) -> bool:
         """Whether terms stay as they are at the edge of the rows."""
         return self.options.extrapolate == "hold"
+
+    @property
+    def widest_spread(self) -> float:
+        """The largest standard deviation of coefficients."""
+        return np.inf if self.holds else WIDEST_BEYOND
 
     def smallest_squared_norm(self, *, ridge: bool) -> float:
         """Choose the smallest squared norm of a column that is let in."""
