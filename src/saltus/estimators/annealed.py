@@ -24,7 +24,8 @@ from saltus.engine.results.network import Network
 from saltus.engine.search.paths import find_path
 from saltus.estimators.averaging import combine_networks
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
-from saltus.estimators.calibrating import calibrate_term_cost
+from saltus.engine.drivers.calibration import Calibration
+from saltus.estimators.calibrating import calibrate_search
 from saltus.estimators.chains import FEWEST_CHAINS, count_chains
 from saltus.estimators.checks import TrainingData, check_inputs
 from saltus.estimators.searched import SearchedModel
@@ -294,12 +295,13 @@ class AnnealedRegressor(SearchedModel):
             n_columns=(int(mixture.n_columns.min()), int(mixture.n_columns.max())),
         )
 
-    def _resolve_term_cost(self, data: TrainingData, mixture: Mixture) -> int:
+    def _calibrate(self, data: TrainingData, mixture: Mixture) -> Calibration:
         if not isinstance(self.term_cost, str):
-            return int(self.term_cost)
+            return Calibration(int(self.term_cost))
         if self.term_cost == "auto" and mixture.chooses_inputs and isinstance(self.criterion, str):
-            return mixture.known_cost or calibrate_term_cost(self, data, mixture)
-        return 1 if self.term_cost == "paper" else 0
+            known = mixture.known_cost
+            return calibrate_search(self, data, mixture) if known is None else Calibration(known)
+        return Calibration(1 if self.term_cost == "paper" else 0)
 
     @property
     def _n_planned(self) -> int | None:

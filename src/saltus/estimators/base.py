@@ -5,7 +5,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from time import monotonic
 from typing import Any, ClassVar, Self
@@ -19,6 +19,7 @@ import saltus
 from saltus._typing import Floats
 from saltus.engine.drivers.anneal import shares_memory
 from saltus.engine.drivers.blas import single_threaded_blas
+from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.checkpoints import Checkpoint, Checkpointer, fingerprint
 from saltus.engine.problem.criteria import Counts
 from saltus.engine.problem.design import Design, count_distinct_rows, make_design, with_variant
@@ -214,9 +215,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         """Say whether coefficients have a prior, a ridge, which holds down what the data do not."""
         return False
 
-    def _resolve_term_cost(self, data: TrainingData, mixture: Mixture) -> int:
-        """Say how many parameters every term counts for; 0: for its own."""
-        return 0
+    def _calibrate(self, data: TrainingData, mixture: Mixture) -> Calibration:
+        """Say how many parameters every term counts for, and how chains start."""
+        return Calibration(0)
 
     def _make_design(self, data: TrainingData) -> Design:
         mixture = resolve_basis(self.basis, data.X.shape[1])
@@ -225,7 +226,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             linear = "selected" if mixture.chooses_inputs else "all"
         if linear == "selected":
             mixture = mixture.with_linear_terms()
-        design = self._design_of(data, mixture, linear == "all", self._resolve_term_cost(data, mixture))
+        calibration = self._calibrate(data, mixture)
+        design = self._design_of(data, mixture, linear == "all", calibration.term_cost)
+        design = replace(design, descends=calibration.descends)
         if linear == "all":
             self._warn_of_dependent_features(design.box, design.linear)
         return design

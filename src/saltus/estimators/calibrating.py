@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltus._typing import Ints
-from saltus.engine.drivers.calibration import COSTS, calibrate
+from saltus.engine.drivers.calibration import COSTS, Calibration, calibrate
 from saltus.engine.problem.criteria import Counts
 from saltus.engine.problem.design import Design, count_distinct_rows
 from saltus.engine.problem.problem import Criterion
@@ -24,8 +24,8 @@ SHARE_OF_TIME = 0.25
 FEWEST_ROWS_TO_CALIBRATE = 20
 
 
-def calibrate_term_cost(model: "AnnealedRegressor", data: TrainingData, mixture: Mixture) -> int:
-    """Choose how many parameters a term counts for, by cross-validation."""
+def calibrate_search(model: "AnnealedRegressor", data: TrainingData, mixture: Mixture) -> Calibration:
+    """Choose how many parameters a term counts for, and how chains start, by cross-validation."""
     all_linear = model.linear == "all"
 
     def design_of(rows: Ints) -> Design:
@@ -37,7 +37,7 @@ def calibrate_term_cost(model: "AnnealedRegressor", data: TrainingData, mixture:
         return model._criterion(counts, design.k_max, design.mixture, cost)
 
     if count_distinct_rows(data.X, data.Y) < FEWEST_ROWS_TO_CALIBRATE:
-        return COSTS[-1]
+        return Calibration(COSTS[-1])
     until = monotonic() + (np.inf if model.max_time is None else SHARE_OF_TIME * float(model.max_time))
     policy = model._policy
     return calibrate(data.X, data.Y, data.weight, design_of, criterion_of, policy, lambda: monotonic() < until)

@@ -20,11 +20,15 @@ PRODUCT_NAMES: dict[str, tuple[str, int | None]] = {
     "mars": ("hinge", 2),
     "polynomials": ("polynomial", 4),
 }
-RIDGE_NAMES: dict[str, tuple[str, int | None]] = {"ridges": ("sigmoid", None), "waves": ("wave", 2)}
+RIDGE_NAMES: dict[str, tuple[str, int | None]] = {
+    "ridges": ("sigmoid", None),
+    "sigmoids": ("sigmoid", 8),
+    "waves": ("wave", 2),
+}
 
 # The names that stand for a family with its defaults, and for those that are mixed by "auto".
 FAMILY_NAMES: tuple[str, ...] = (*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES)
-AUTO, MIXED = "auto", ("hinges", "bumps", "steps", "ridges", "polynomials")
+AUTO, MIXED = "auto", ("hinges", "bumps", "steps", "ridges", "sigmoids", "polynomials")
 # With so few inputs "auto" has waves instead of polynomials: a series in time, a surface. Noisy functions, seeds 22 and
 # 23, error over a Gaussian process's, annealed: .65 with waves and .69 with both for one and two inputs; .80 without and
 # .74 with polynomials for more.

@@ -6,6 +6,8 @@ several costs; all costs are seen on one path, since what comes in does not depe
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,13 +17,19 @@ from saltus.engine.kernels.target import penalties
 from saltus.engine.problem.design import Design, number_distinct_rows
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.network import Network
-from saltus.engine.search.growth import grow
+from saltus.engine.search.growth import grow, grow_and_descend
+from saltus.engine.search.landscape import Landscape
 from saltus.engine.search.policy import SearchPolicy
 from saltus.engine.search.pruning import GoOn
-from saltus.engine.search.starts import present_network, set_terms
+from saltus.engine.search.starts import present_network, set_independent_terms, set_terms
 
 # What a term may count for, its coefficients aside.
 COSTS = (1, 2, 4, 8, 16)
+# What it counts for in networks that descend.
+COST_DESCENDED = 1
+# All chains start with networks that descend where the error of these is below the first share of that of others, and
+# every other chain where it is below the second.
+FAR_BETTER, AS_GOOD = 0.95, 1.0
 # What it counts for where there is no time to find out.
 IN_A_HURRY = 2
 # The first cost is taken whose error is no more than this share above the least: an average of networks bears more
@@ -32,6 +40,13 @@ FOLDS = ((400, 8), (2_000, 4), (5_000, 2))
 SHARE_LEFT_OUT = 5
 
 
+class Calibration(NamedTuple):
+    """What cross-validation says."""
+
+    term_cost: int  # the number of parameters that a term counts for; 0: its own
+    descends: tuple[bool, ...] = (False,)  # whether chains start with networks that descend, by turns
+
+
 def calibrate(
     X: Floats,
     Y: Floats,
@@ -40,7 +55,7 @@ def calibrate(
     make_criterion: Callable[[Design, int], Criterion],
     policy: SearchPolicy,
     go_on: GoOn = lambda: True,
-) -> int:
+) -> Calibration:
     """Choose what a term counts for, given the design of some rows, and the criterion of it at a cost.
 
     The folds are drawn alike for the same number of distinct rows. What was seen by the time it must stop decides.
@@ -51,22 +66,43 @@ def calibrate(
     n_folds, n_parts = next(((n, n) for most, n in FOLDS if n_distinct <= most), (1, SHARE_LEFT_OUT))
     part = (rng.permutation(n_distinct) % n_parts)[number]
     errors = np.zeros(len(COSTS) + 1)  # squared; the last is that of no terms
+    of_descended = 0.0
     for fold in range(n_folds):
         rows, left_out = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
         design = make_design(rows)
-        criteria = [make_criterion(design, cost) for cost in COSTS]
-        networks = networks_on_path(rng, design, criteria, policy, go_on)
+
+        def error(network: Network) -> float:
+            residuals = (network.predict(X[left_out]) - Y[left_out]) / design.outputs.scale
+            return float((weight[left_out, None] * residuals**2).sum())
+
+        networks = networks_on_path(rng, design, [make_criterion(design, cost) for cost in COSTS], policy, go_on)
+        descended = None
+        if n_distinct >= policy.fewest_rows_to_descend and design.mixture.descended_from is not None:
+            descended = descended_network(rng, design, make_criterion(design, COST_DESCENDED), policy, go_on)
         if not go_on():
             break
-        for i, network in enumerate(networks):
-            residuals = (network.predict(X[left_out]) - Y[left_out]) / design.outputs.scale
-            errors[i] += (weight[left_out, None] * residuals**2).sum()
+        errors += [error(network) for network in networks]
+        of_descended += np.inf if descended is None else error(descended)
     *of_costs, of_none = errors
     if of_none == 0:
-        return IN_A_HURRY
-    if min(of_costs) > (1 - MARGIN) ** 2 * of_none:
-        return COSTS[-1]
-    return COSTS[int((np.array(of_costs) <= (1 + MARGIN) ** 2 * min(of_costs)).argmax())]
+        return Calibration(IN_A_HURRY)
+    if min(*of_costs, of_descended) > (1 - MARGIN) ** 2 * of_none:
+        return Calibration(COSTS[-1])
+    if of_descended < FAR_BETTER**2 * min(of_costs):
+        return Calibration(COST_DESCENDED, (True,))
+    cost = COSTS[int((np.array(of_costs) <= (1 + MARGIN) ** 2 * min(of_costs)).argmax())]
+    return Calibration(cost, (True, False) if of_descended < AS_GOOD**2 * min(of_costs) else (False,))
+
+
+def descended_network(
+    rng: np.random.Generator, design: Design, criterion: Criterion, policy: SearchPolicy, go_on: GoOn
+) -> Network:
+    """Grow a network under a criterion, and descend."""
+    design = replace(design, problem=design.problem._replace(criterion=criterion))
+    state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
+    landscape = Landscape.of(design, rng, policy=policy)
+    set_independent_terms(design, state, grow_and_descend(rng, design, landscape, state, go_on).terms)
+    return present_network(design, state)
 
 
 def networks_on_path(

@@ -5,7 +5,7 @@ from saltus.engine.drivers.chain import RoundTask
 from saltus.engine.drivers.monitor import Monitor
 from saltus.engine.kernels.state import State
 from saltus.engine.results.chains import BestState
-from saltus.engine.search.growth import grow_best, refine
+from saltus.engine.search.growth import grow_and_descend, grow_best, refine
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.pruning import GoOn, prune
 from saltus.engine.search.starts import (
@@ -30,6 +30,8 @@ def find_start(task: RoundTask, state: State, landscape: Landscape | None, go_on
     def descend(landscape: Landscape, terms: TermSet) -> Candidate:
         return prune(landscape, landscape.candidate(terms), go_on)
 
+    if design.descends[task.number % len(design.descends)]:
+        return grow_and_descend(rng, design, landscape, state, go_on).terms
     if design.mixture.chooses_inputs:
         grown = grow_best(rng, design, state, landscape.policy, go_on)
         return grown if task.samples else refine(landscape, grown, go_on).terms

@@ -32,6 +32,7 @@ class Design:
     Y: Floats  # (N, c), padded, scaled, rows times the root of their weight
     variant: int = 0  # the number of this one among the variants
     others: tuple["Design", ...] = ()  # the same data, for the variants of its families after the first
+    descends: tuple[bool, ...] = (False,)  # whether chains start with networks that descend, by turns
 
     @property
     def k_max(self) -> int:

@@ -113,14 +113,25 @@ def grow_best(
     return winner.terms.take(slice(int(winner.values.argmax())))
 
 
-def refine(landscape: Landscape, terms: TermSet, go_on: GoOn) -> Candidate:
-    """Eliminate what is not needed and descend, as far as the budget goes."""
+def grow_and_descend(
+    rng: np.random.Generator, design: Design, landscape: Landscape, state: State, go_on: GoOn
+) -> Candidate:
+    """Grow a network from the families of which some may be worth a long descent, and descend."""
+    policy, among = landscape.policy, design.mixture.descended_from
+    terms, values = grow(rng, design, state, policy, go_on, most=policy.most_terms_to_descend, among=among)
+    n_flops = policy.flops_of_a_long_descent * design.problem.n_total
+    return refine(landscape, terms.take(slice(int(values.argmax()))), go_on, n_flops)
+
+
+def refine(landscape: Landscape, terms: TermSet, go_on: GoOn, n_flops: float = 0.0) -> Candidate:
+    """Eliminate what is not needed and descend, as far as the budget goes: the usual one, or more operations."""
     at = eliminated(landscape, independent(landscape, terms))
     # By the sum of the weights, so that a weight of 2 gives the search of the row twice.
     n_rows = min(landscape.problem.n_total, landscape.policy.most_rows)
     n_columns = count_columns(landscape.problem.families, at.terms)
     flops = n_rows * flops_of_a_gradient(landscape.problem, max(n_columns, 1))
-    n_evaluations = min(int(landscape.policy.flops_of_a_descent / flops), landscape.policy.most_evaluations)
+    n_allowed = int(max(n_flops, landscape.policy.flops_of_a_descent) / flops)
+    n_evaluations = min(n_allowed, landscape.policy.most_evaluations)
     if n_evaluations >= landscape.policy.fewest_evaluations and at.k > 0:
         at = eliminated(landscape, descend(landscape, at, n_evaluations, go_on))
     return at

@@ -58,7 +58,12 @@ class SearchPolicy:
     fewest_iterations_to_sample: int = 10_000
     # A descent from there has so many floating-point operations, and a number of evaluations within bounds.
     flops_of_a_descent: float = 2e9
-    most_evaluations: int = 60
+    most_evaluations: int = 100
+    # With so many rows and more, networks of ridges are tried beside others that are grown to so many terms and descend
+    # far: so many operations for each row.
+    fewest_rows_to_descend: int = 1_000
+    flops_of_a_long_descent: float = 6e6
+    most_terms_to_descend: int = 150
     fewest_evaluations: int = 5
 
     # Values of log pi this near are as good as the same. So are, with many rows, those that differ by `same_a_row` for

@@ -269,6 +269,12 @@ class FittedMixture:
             sets.append(polynomials | linear)
         return tuple(sets)
 
+    @cached_property
+    def descended_from(self) -> Bools | None:
+        """The families (F,) whose networks may be worth a long descent: ridges, as one hidden layer is trained."""
+        ridges = np.array([member.geometry == RIDGE for member in self.members])
+        return ridges | self._products_of("identity") if ridges.any() else None
+
     def _products_of(self, profile: str) -> Bools:
         """Say which families (F,) are products of this profile alone."""
         return np.array(
