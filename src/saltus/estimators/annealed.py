@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
 from saltus.engine.drivers.anneal import anneal
+from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.chain import Settings
 from saltus.engine.drivers.schedules import SCHEDULES, Schedule, resolve_schedule
 from saltus.engine.kernels.state import NEVER, Tuning
@@ -24,7 +25,6 @@ from saltus.engine.results.network import Network
 from saltus.engine.search.paths import find_path
 from saltus.estimators.averaging import combine_networks
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
-from saltus.engine.drivers.calibration import Calibration
 from saltus.estimators.calibrating import calibrate_search
 from saltus.estimators.chains import FEWEST_CHAINS, count_chains
 from saltus.estimators.checks import TrainingData, check_inputs

@@ -17,9 +17,9 @@ from saltus.families.terms import TermSet
 # of such a box, which is 1 but at so few rows; a little less, so that rounding does not decide about three rows.
 FEWEST_ROWS = 3.0 * (1.0 - 1e-9)
 
-# Coefficients of terms that go on beyond the data have no wider prior than this, in standard deviations of the output. A
-# slope of 40 000 that bumps and sigmoids cancelled within the data of Doppler was 100 off at a 400th part of their range
-# beyond them.
+# Coefficients of terms that go on beyond the data have no wider prior than this, in standard deviations of the output.
+# On data of Doppler a slope of 40 000, which bumps and sigmoids cancelled within the data and not beyond them, was off
+# by 100 at a 400th part of their range.
 WIDEST_BEYOND = 10.0
 
 

@@ -6,7 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from saltus._typing import Floats, Ints
-from saltus.families.line_profiles import BUMP, HAT, HINGE, IDENTITY, LINE_PROFILES, NAMES, POLYNOMIAL, SIGMOID, STEP, WAVE
+from saltus.families.line_profiles import (
+    BUMP,
+    HAT,
+    HINGE,
+    IDENTITY,
+    LINE_PROFILES,
+    NAMES,
+    POLYNOMIAL,
+    SIGMOID,
+    STEP,
+    WAVE,
+)
 from saltus.families.words import Numbers, round_digits
 
 MINUS = "\N{MINUS SIGN}"

@@ -10,7 +10,6 @@ from math import factorial
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.polynomial.polynomial import polyval
 
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
@@ -50,6 +49,12 @@ def _polynomial(degree: int) -> LineProfile:
     """Make Legendre's polynomial of a degree. Its parameter is the degree, which no descent changes."""
     powers = legendre.leg2poly([0.0] * degree + [1.0])
 
+    def value(z: Floats) -> Floats:
+        found = np.zeros_like(z)
+        for power in powers[::-1]:
+            found = found * z + power
+        return found
+
     def add_nodes(graph: Graph, z: str) -> str:
         value = graph.number(float(powers[-1]))
         for power in powers[-2::-1]:
@@ -58,7 +63,7 @@ def _polynomial(degree: int) -> LineProfile:
         return value
 
     html = f"P<sub>{degree}</sub>(<var>z</var>)"
-    return LineProfile(lambda z: polyval(z, powers), html, add_nodes, 1, is_smooth=False)
+    return LineProfile(value, html, add_nodes, 1, is_smooth=False)
 
 
 # In the order of the numbers by which kernels know them.
@@ -91,8 +96,8 @@ LINE_PROFILES: dict[str, LineProfile] = {
 }
 IDENTITY, HINGE, STEP, BUMP, HAT, WAVE, SIGMOID, POLYNOMIAL = range(len(LINE_PROFILES) + 1)
 
-# Legendre's polynomials: a factor of degree n, which is one of its parameters, has the n-th of these profiles. On [-1, 1]
-# they are at most 1 in size, and orthogonal where rows are spread evenly.
+# Legendre's polynomials: a factor of degree n, which comes from its parameter, has the n-th of these profiles. On
+# [-1, 1] they are at most 1 in size, and orthogonal where rows are spread evenly.
 HIGHEST_DEGREE = 8
 LINE_PROFILES["polynomial"] = _polynomial(1)
 LINE_PROFILES |= {f"polynomial of degree {n}": _polynomial(n) for n in range(2, HIGHEST_DEGREE + 1)}
@@ -110,7 +115,7 @@ for _degree in range(HIGHEST_DEGREE + 1):
 
 
 def degree_of(u: float, highest: int) -> int:
-    """Find the degree whose coordinate is u in [0, 1]: each, up to the highest, is half as probable as the one below."""
+    """Find the degree whose coordinate is u in [0, 1]: each up to the highest is half as probable as the one below."""
     return min(int(1.0 - np.log2(1.0 - u * (1.0 - 0.5**highest))), highest)
 
 

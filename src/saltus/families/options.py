@@ -30,8 +30,8 @@ RIDGE_NAMES: dict[str, tuple[str, int | None]] = {
 FAMILY_NAMES: tuple[str, ...] = (*RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES)
 AUTO, MIXED = "auto", ("hinges", "bumps", "steps", "ridges", "sigmoids", "polynomials")
 # With so few inputs "auto" has waves instead of polynomials: a series in time, a surface. Noisy functions, seeds 22 and
-# 23, error over a Gaussian process's, annealed: .65 with waves and .69 with both for one and two inputs; .80 without and
-# .74 with polynomials for more.
+# 23, error over a Gaussian process's, annealed: .67 with waves and .70 with both for one and two inputs; .80 without
+# polynomials and .75 with them for more.
 MIXED_OF_FEW_INPUTS, FEW_INPUTS = ("hinges", "bumps", "steps", "ridges", "waves"), 2
 
 # All names that basis takes; those that are taken where none is given, and where options ask for radial terms.

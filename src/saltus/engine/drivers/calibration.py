@@ -7,6 +7,7 @@ several costs; all costs are seen on one path, since what comes in does not depe
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -70,11 +71,7 @@ def calibrate(
     for fold in range(n_folds):
         rows, left_out = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
         design = make_design(rows)
-
-        def error(network: Network) -> float:
-            residuals = (network.predict(X[left_out]) - Y[left_out]) / design.outputs.scale
-            return float((weight[left_out, None] * residuals**2).sum())
-
+        error = partial(squared_error, X[left_out], Y[left_out] / design.outputs.scale, weight[left_out])
         networks = networks_on_path(rng, design, [make_criterion(design, cost) for cost in COSTS], policy, go_on)
         descended = None
         if n_distinct >= policy.fewest_rows_to_descend and design.mixture.descended_from is not None:
@@ -92,6 +89,12 @@ def calibrate(
         return Calibration(COST_DESCENDED, (True,))
     cost = COSTS[int((np.array(of_costs) <= (1 + MARGIN) ** 2 * min(of_costs)).argmax())]
     return Calibration(cost, (True, False) if of_descended < AS_GOOD**2 * min(of_costs) else (False,))
+
+
+def squared_error(X: Floats, Y: Floats, weight: Floats, network: Network) -> float:
+    """Sum the squared errors of a network at rows it has not seen, Y in units of the outputs it was fitted to."""
+    residuals = network.predict(X) / network.outputs.scale - Y
+    return float((weight[:, None] * residuals**2).sum())
 
 
 def descended_network(

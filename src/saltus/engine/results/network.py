@@ -117,8 +117,8 @@ def shrink(R: Floats, Z: Floats, rss: Floats, n_total: float, spread: Floats, wi
     """Find the coefficients (m, c) that are most probable where those of terms are N(0, min(w spread, widest)^2).
 
     Least squares leaves coefficients of columns that are nearly dependent free to be huge and cancel, as they do at the
-    rows and nowhere else: beyond these, a term that goes on no longer cancels one that stays. Of some priors the narrowest is taken that costs next to nothing by generalised
-    cross-validation. O(c m^3).
+    rows and nowhere else: beyond these, a term that goes on no longer cancels one that stays. Of some priors the
+    narrowest is taken that costs next to nothing by generalised cross-validation. O(c m^3).
     """
     m, m_fixed = len(R), len(R) - spread.size
     alpha = np.empty((m, len(Z)))

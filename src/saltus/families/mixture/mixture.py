@@ -286,9 +286,7 @@ class FittedMixture:
 
     def is_informed(self, among: Bools | None = None) -> bool:
         """Say whether some family, of all or of some (F,), draws terms where residuals suggest."""
-        return any(
-            member.geometry == WAVE and (among is None or among[f]) for f, member in enumerate(self.members)
-        )
+        return any(member.geometry == WAVE and (among is None or among[f]) for f, member in enumerate(self.members))
 
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms, of a file say, could be terms of this mixture."""

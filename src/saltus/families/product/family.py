@@ -148,11 +148,11 @@ class FittedProduct(FittedChoosing):
         b[profile == WAVE] = np.exp(slow + v * (fast - slow))[profile == WAVE]
         c = np.where(profile == WAVE, -u, -b * position)
         b[profile == IDENTITY], c[profile == IDENTITY] = 1.0, 0.0
-        for at in np.flatnonzero(profile == POLYNOMIAL):
-            i = inputs[at]
+        for each in np.flatnonzero(profile == POLYNOMIAL):
+            i = inputs[each]
             low, high = self.scale.low[i], self.scale.high[i]
-            b[at], c[at] = 2.0 / (high - low), -(high + low) / (high - low)
-            profile[at] = POLYNOMIAL + degree_of(float(u[at]), int(self.scale.highest_degree[i])) - 1
+            b[each], c[each] = 2.0 / (high - low), -(high + low) / (high - low)
+            profile[each] = POLYNOMIAL + degree_of(float(u[each]), int(self.scale.highest_degree[i])) - 1
         return Factors(number, slot, inputs, profile, b, c)
 
     def columns_at(self, X: Floats, terms: TermSet) -> Floats:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus._typing import Floats
-from saltus.families.choosing import WIDEST_BEYOND, FEWEST_ROWS
+from saltus.families.choosing import FEWEST_ROWS, WIDEST_BEYOND
 from saltus.families.registry import USER
 from saltus.families.terms import TermSet
 from saltus.families.user.calls import FIRST_INPUT, most_inputs
