@@ -22,6 +22,7 @@ from saltus.families.options import (
     DEFAULT_RADIAL_NAME,
     FAMILY_NAMES,
     MIXED,
+    MIXED_OF_FEW_INPUTS,
     NAMES,
     OPTIONS,
     PRODUCT_NAMES,
@@ -217,7 +218,7 @@ def test_the_choices_are_those_of_the_library():
     assert set(NAMES) == {AUTO, *RADIAL_NAMES, *PRODUCT_NAMES, *RIDGE_NAMES}
     assert len({make_family(name) for name in FAMILY_NAMES}) == len(FAMILY_NAMES)
     assert resolve_basis(AUTO, 3) == resolve_basis(list(MIXED), 3)
-    assert resolve_basis(AUTO, 2) == resolve_basis([*MIXED, "waves"], 2)
+    assert resolve_basis(AUTO, 2) == resolve_basis(list(MIXED_OF_FEW_INPUTS), 2)
     with pytest.raises(ValueError, match="must be one of"):
         make_family("quintic")
     for option in OPTIONS:

@@ -19,7 +19,7 @@ def data():
 
 def test_networks_drawn_at_temperature_one_predict_with_the_best(data):
     model = AnnealedRegressor("hinges", n_iter=LONG, n_chains=3, random_state=0).fit(*data)
-    networks = []
+    networks, log_posterior = [], []
     for chain in model.result_.chains:
         drawn = [snapshot for snapshot in chain.snapshots if snapshot.predicts]
         assert len(drawn) == N_DRAWS
@@ -27,8 +27,12 @@ def test_networks_drawn_at_temperature_one_predict_with_the_best(data):
         assert temperatures == pytest.approx(1.0)
         assert chain.trace.temperature[-1] < 0.1, "the rest is cooled"
         networks += [chain.best.network, *(snapshot.network for snapshot in drawn)]
-    mean = np.mean([network.predict(data[0])[:, 0] for network in networks], axis=0)
+        log_posterior += [chain.best.log_posterior, *(snapshot.log_posterior for snapshot in drawn)]
+    # By the mean squared error that the criterion expects: twice log pi for each of 120 rows is minus its logarithm.
+    weights = np.exp(np.array(log_posterior) - max(log_posterior)) ** (2 / 120)
+    mean = np.average([network.predict(data[0])[:, 0] for network in networks], axis=0, weights=weights)
     assert model.predict(data[0]) == pytest.approx(mean)
+    assert 0 < np.ptp(model.weights_) < 0.5 * model.weights_.max(), "with noise, all weigh about the same"
 
 
 @pytest.mark.parametrize("options", [{"n_iter": LONG - 1}, {"n_iter": LONG, "schedule": "linear"}])

@@ -8,7 +8,7 @@ from tests.engine.designs import make_with
 from tests.families.user.families import OwnRidge, Turns
 from tests.problems import make_problem
 
-ALL_PROFILES = ("identity", "hinge", "step", "bump", "hat", "wave")
+ALL_PROFILES = ("identity", "hinge", "step", "bump", "hat", "wave", "polynomial")
 
 FAMILIES = {
     "hinges": Product("hinge"),
@@ -16,6 +16,7 @@ FAMILIES = {
     "bumps": Product("bump"),
     "hats": Product("hat", max_inputs=2),
     "waves": Product("wave"),
+    "polynomials": Product("polynomial", max_inputs=4),
     "all products": Product(ALL_PROFILES),
     "one input": Product(("hinge", "step"), max_inputs=1),
     "products that go on": Product(("hinge", "identity"), extrapolate="free"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from saltus.families.line_profiles import LINE_PROFILES, NAMES, SIDED, SMOOTH
+from saltus.families.line_profiles import HIGHEST_DEGREE, LINE_PROFILES, NAMES, SIDED, SMOOTH
 from saltus.families.options import PRODUCT_PROFILES, RIDGE_PROFILES
 from tests.kernels import multiply_by_profile, multiply_by_slope, replace_by_profile
 
@@ -42,8 +42,10 @@ def test_what_is_said_of_profiles_is_so():
     for name, profile in LINE_PROFILES.items():
         is_another = not np.allclose(np.abs(profile.value(z)), np.abs(profile.value(-z)))
         assert is_another == SIDED[NAMES.index(name)], name
-    assert [name for name in NAMES if not SMOOTH[NAMES.index(name)]] == ["step"]
-    assert set(PRODUCT_PROFILES) | set(RIDGE_PROFILES) == set(NAMES)
+    degrees = [name for name in NAMES if name.startswith("polynomial of degree")]
+    assert len(degrees) == HIGHEST_DEGREE - 1
+    assert [name for name in NAMES if not SMOOTH[NAMES.index(name)]] == ["step", "polynomial", *degrees]
+    assert set(PRODUCT_PROFILES) | set(RIDGE_PROFILES) == set(NAMES) - set(degrees)
 
 
 def test_far_away_nothing_overflows():

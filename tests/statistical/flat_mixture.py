@@ -39,6 +39,7 @@ SLOW = 0.1
 UNEVEN = np.array([0.85, 0.1, 0.05])
 
 PRODUCTS = Product(("hinge", "step", "bump", "wave"))
+POLYNOMIALS = Product(("polynomial", "hinge"))
 WAVES = Ridge("wave", max_inputs=3)
 RIDGES = Ridge(("hinge", "sigmoid", "bump"), max_inputs=3)
 NARROW = Radial("gaussian", 0.4, metric="standardized", widths="shared")
@@ -47,6 +48,7 @@ NARROW = Radial("gaussian", 0.4, metric="standardized", widths="shared")
 CASES = {
     "products": ([PRODUCTS], True),
     "ridges": ([RIDGES], True),
+    "polynomials": ([POLYNOMIALS], True),
     "uneven products": ([PRODUCTS], False),
     "uneven ridges": ([RIDGES], False),
     "uneven user's": ([Turns()], False),
@@ -58,7 +60,7 @@ CASES = {
 }
 
 # Parameters that a factor, or a ridge but for its direction, has in use.
-N_IN_USE = {"hinge": 1, "step": 1, "bump": 2, "wave": 2, "sigmoid": 2}
+N_IN_USE = {"hinge": 1, "step": 1, "bump": 2, "wave": 2, "sigmoid": 2, "polynomial": 1}
 
 
 @dataclass(frozen=True)

@@ -52,11 +52,12 @@ class AnnealedRegressor(SearchedModel):
     ----------
     basis : str, family, or list of these, default="auto"
         The family of terms: a name, or a family with options such as ``saltus.Radial("gaussian", metric="euclidean")``;
-        networks mix the families of a list. "auto": hinges, bumps, steps and ridges mixed, which suits most data.
+        networks mix the families of a list. "auto": hinges, bumps, steps, ridges and polynomials (waves for one or two
+        inputs) mixed, which suits most data.
         "linear", "cubic", "thin_plate", "gaussian", "multiquadric", "inverse_multiquadric" and "mexican_hat" stand for
         :class:`saltus.Radial` with its defaults: functions of the distance to a centre under a learned metric;
-        "hinges", "steps", "bumps", "wavelets" and "mars" for :class:`saltus.Product`; "ridges" and
-        "waves" for :class:`saltus.Ridge`.
+        "hinges", "steps", "bumps", "wavelets", "mars" and "polynomials" for :class:`saltus.Product`; "ridges",
+        "sigmoids" and "waves" for :class:`saltus.Ridge`.
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one term in P = C k.
     term_cost : {"auto", "full", "paper"} or int, default="auto"

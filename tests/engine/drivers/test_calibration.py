@@ -9,16 +9,16 @@ from saltus import AnnealedRegressor
 from saltus.engine.drivers.calibration import COSTS, IN_A_HURRY, best_size
 from saltus.engine.drivers.chain import SHORTEST_SEARCH
 from saltus.engine.problem.criteria import Counts, make_criterion
-from saltus.estimators.calibrating import calibrate_term_cost
+from saltus.estimators.calibrating import calibrate_search
 from saltus.estimators.checks import check_data
 from saltus.families import resolve_basis
 
 
 def cost_of(X, y, **options):
     model = AnnealedRegressor("auto", **options)
-    return calibrate_term_cost(
+    return calibrate_search(
         model, check_data(model, X, y, None), resolve_basis("auto", X.shape[1]).with_linear_terms()
-    )
+    ).term_cost
 
 
 def design_of(basis):
@@ -74,3 +74,25 @@ def test_without_time_it_is_what_it_is_in_a_hurry():
     rng = np.random.default_rng(0)
     X = rng.random((100, 2))
     assert cost_of(X, X[:, 0], max_time=1e-6) == IN_A_HURRY
+
+
+@pytest.mark.slow
+def test_chains_start_with_networks_that_descend_where_these_predict_better():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1200, 6))
+    smooth = np.tanh(3 * X @ rng.standard_normal(6)) + np.tanh(2 * X @ rng.standard_normal(6))
+    boxes = np.where((X[:, 0] > 0.1) & (X[:, 1] < 0.3), 1.0, 0.0) + (X[:, 2] > 0) * (X[:, 3] > 0)
+    for y, descends in ((smooth, (True,)), (boxes, (False,))):
+        model = AnnealedRegressor("auto")
+        data = check_data(model, X, y + 0.05 * rng.standard_normal(1200), None)
+        assert calibrate_search(model, data, resolve_basis("auto", 6).with_linear_terms()).descends == descends
+        design = model._make_design(data)
+        assert design.descends == descends
+
+
+def test_few_rows_do_not_descend():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 3))
+    model = AnnealedRegressor("auto")
+    data = check_data(model, X, np.tanh(3 * X.sum(axis=1)) + 0.05 * rng.standard_normal(300), None)
+    assert calibrate_search(model, data, resolve_basis("auto", 3).with_linear_terms()).descends == (False,)

@@ -151,3 +151,32 @@ def test_the_state_knows_its_density_under_the_g_that_was_drawn():
     expected = log_density(problem, state.factor.rss, terms_as_value(state.terms))
     np.testing.assert_allclose(state.log_posterior[0], expected, rtol=0, atol=1e-8)
     np.testing.assert_allclose(joint, expected + stepper.prior.log_density_above(problem, stepper.g), atol=1e-8)
+
+
+def test_the_mode_of_g_is_where_its_density_is_highest():
+    design = make_span_design()
+    prior = GPrior.of(design, 0.0, 0.0, None)
+    rss, n_columns = prior.tss * np.array([1e-6] * prior.tss.size), 3
+    found = prior.mode(design.problem, rss, n_columns)
+    log_density = prior.log_conditional(design.problem, rss, n_columns)
+    at = [int(np.argmin(np.abs(prior.n_total * GRID - each))) for each in found]
+    assert (log_density[at, np.arange(len(at))] == log_density.max(axis=0)).all()
+    assert (found > 100 * prior.n_total).all(), "small residuals ask for a wide prior"
+    draws = np.array([prior.draw(np.random.default_rng(i), design.problem, rss, n_columns) for i in range(200)])
+    assert (np.abs(np.log10(draws / found)) < 2).mean() > 0.9
+    assert GPrior.of(design, 0.0, 0.0, 77.0).mode(design.problem, rss, n_columns).tolist() == [77.0, 77.0]
+
+
+def test_the_prior_widens_where_residuals_are_small_and_never_narrows():
+    design = make_span_design()
+    stepper = GStepper(design, GPrior.of(design, 0.0, 0.0, None))
+    state, _ = some_terms(stepper.design, 5, 4)
+    state.factor.rss[:] = 0.9 * stepper.prior.tss
+    assert not stepper.widen(state)
+    np.testing.assert_array_equal(stepper.g, stepper.prior.start)
+    state.factor.rss[0] = 1e-8 * stepper.prior.tss[0]
+    assert stepper.widen(state)
+    assert stepper.g[0] > 1e3 * stepper.prior.start[0]
+    assert stepper.g[1] == stepper.prior.start[1]
+    np.testing.assert_allclose(stepper.design.problem.prior_rss, stepper.prior.tss / stepper.g)
+    assert not stepper.widen(state)

@@ -1,13 +1,15 @@
 """Forward selection, backward elimination, and what grows from them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, Product
 from saltus.engine.kernels.state import make_workspace, start_record, start_state
 from saltus.engine.kernels.target import log_density
 from saltus.engine.search.elimination import eliminate
-from saltus.engine.search.growth import eliminated, grow, grow_best, refine
+from saltus.engine.search.growth import eliminated, grow, grow_and_descend, grow_best, refine
 from saltus.engine.search.landscape import Landscape
 from saltus.engine.search.policy import DEFAULT_POLICY
 from saltus.engine.search.selection import make_pool, select
@@ -16,7 +18,14 @@ from saltus.estimators.checks import check_data
 from saltus.families.terms import TermSet, terms_as_value
 from tests.problems import make_problem
 
-MIXTURES = ["hinges", "steps", ["gaussian", "bumps", "ridges"], "waves", ["hinges", "waves", "gaussian"]]
+MIXTURES = [
+    "hinges",
+    "steps",
+    ["gaussian", "bumps", "ridges"],
+    "waves",
+    ["hinges", "waves", "gaussian"],
+    ["polynomials", "ridges"],
+]
 
 
 def design_of(problem, basis, **options):
@@ -152,9 +161,8 @@ def test_networks_grow_with_waves_and_without_and_the_better_one_stays():
         design = model._make_design(check_data(model, x, truth + noise, None))
         terms = grow_best(np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, lambda: True)
         assert (1 in terms.family) == waves
-        without, _ = grow(
-            np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, most=10, informed=False
-        )
+        rng, among = np.random.default_rng(0), np.array([True, False, True])
+        without, _ = grow(rng, design, empty_state(design), DEFAULT_POLICY, most=10, among=among)
         assert len(without) == 10
         assert 1 not in without.family
 
@@ -176,3 +184,63 @@ def test_refinement_never_makes_it_worse(basis):
     before = landscape.value(terms)
     assert eliminated(landscape, landscape.candidate(terms)).log_posterior >= before
     assert refine(landscape, terms, lambda: True).log_posterior >= before
+
+
+def noise_free(n_rows=200):
+    X = np.random.default_rng(0).uniform(-1, 1, (n_rows, 4))
+    return X, np.exp(X[:, 0] * X[:, 1]) / (2 + X[:, 2])
+
+
+def test_networks_grow_from_polynomials_alone_where_these_are_better():
+    model = AnnealedRegressor("auto", term_cost=1)
+    X, y = noise_free()
+    for target, alone in ((y, True), ((X[:, 0] > 0.3) * (X[:, 1] < 0.1) + 0.01 * X[:, 3], False)):
+        design = model._make_design(check_data(model, X, target, None))
+        polynomials = [member.options == Product("polynomial", 4) for member in design.mixture.members]
+        terms = grow_best(np.random.default_rng(0), design, empty_state(design), DEFAULT_POLICY, lambda: True)
+        linear = len(design.mixture.members) - 1
+        assert set(terms.family) <= {polynomials.index(True), linear} if alone else not all(terms.family == linear)
+        assert (polynomials.index(True) in terms.family) >= alone
+
+
+def test_growth_goes_on_from_a_start():
+    X, y = noise_free()
+    model = AnnealedRegressor("polynomials", term_cost=1)
+    design = model._make_design(check_data(model, X, y, None))
+    state, rng = empty_state(design), np.random.default_rng(0)
+    first, _ = grow(rng, design, state, DEFAULT_POLICY, most=5)
+    more, values = grow(rng, design, state, DEFAULT_POLICY, most=10, start=first)
+    assert len(more) == 10
+    np.testing.assert_array_equal(more.take(slice(5)).choices, first.choices)
+    assert np.isneginf(values[:5]).all()
+    assert (np.diff(values[5:]) > 0).all(), "nothing is noise"
+
+
+def test_a_network_that_falls_far_behind_grows_no_more():
+    """Where the first turn decides, what is left behind does not come back, whatever it would have been worth."""
+    X, y = noise_free()
+    model = AnnealedRegressor("auto", term_cost=1)
+    design = model._make_design(check_data(model, X, y, None))
+    grown = {}
+    for name, policy in {
+        "one turn": replace(DEFAULT_POLICY, terms_of_first_turn=2, turns=1),
+        "to the end": replace(DEFAULT_POLICY, far_behind=np.inf),
+    }.items():
+        terms = grow_best(np.random.default_rng(0), design, empty_state(design), policy, lambda: True)
+        state = empty_state(design)
+        set_terms(design, state, terms)
+        grown[name] = float(state.log_posterior[0])
+    assert grown["one turn"] <= grown["to the end"]
+
+
+def test_networks_of_ridges_are_better_after_a_long_descent():
+    problem = make_problem("three inputs")
+    design = design_of(problem, ["hinges", "ridges"])
+    landscape, rng = Landscape.of(design), np.random.default_rng(0)
+    found = grow_and_descend(rng, design, landscape, empty_state(design), lambda: True)
+    assert set(found.terms.family) <= {1, 2}, "ridges and linear terms"
+    short = replace(DEFAULT_POLICY, flops_of_a_descent=0.0, flops_of_a_long_descent=0.0)
+    not_far = grow_and_descend(
+        np.random.default_rng(0), design, replace(landscape, policy=short), empty_state(design), lambda: True
+    )
+    assert found.log_posterior > not_far.log_posterior + 1

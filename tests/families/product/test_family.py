@@ -4,6 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from numpy.polynomial import Legendre
 
 from saltus import Product
 from saltus.families.line_profiles import LINE_PROFILES, NAMES, SIDED
@@ -27,7 +28,7 @@ def test_families_with_equal_options_are_equal():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"profiles": "sigmoid"}, "identity, hinge, step, bump, hat, wave, each once. Got 'sigmoid'"),
+        ({"profiles": "sigmoid"}, "identity, hinge, step, bump, hat, wave, polynomial, each once. Got 'sigmoid'"),
         ({"profiles": ()}, r"Got \(\)"),
         ({"profiles": ("hinge", "hinge")}, "each once"),
         ({"profiles": "hinge", "max_inputs": 0}, "1 or more. Got 0"),
@@ -96,6 +97,11 @@ def plain_factor(x, profile, side, u, v):
     narrowest = np.clip(3 / values.size, 1 / 400, 0.25) * span
     if profile == "identity":
         return x
+    if profile == "polynomial":
+        z = (2 * x - values[-1] - values[0]) / span
+        law = 0.5 ** np.arange(1, min(values.size, 9))
+        degree = 1 + np.searchsorted(np.cumsum(law) / law.sum(), u, side="right")
+        return Legendre.basis(degree)(z)
     if profile == "wave":
         slowest, fastest = 0.5 / span, values.size / 2 / span
         return np.cos(2 * np.pi * (slowest * (fastest / slowest) ** v * x - u))
@@ -112,7 +118,7 @@ def plain_factor(x, profile, side, u, v):
 def test_a_term_is_the_product_of_its_factors(rng):
     data, design = make_choosing(Product(ALL_PROFILES))
     X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
-    terms = design.mixture.draw(rng, 60)
+    terms = design.mixture.draw(rng, 100)
     found = design.mixture.columns(design.box.to_unit(data.X), terms)
     seen = set()
     for j, (choices, parameters) in enumerate(zip(terms.choices, terms.parameters, strict=True)):
@@ -135,11 +141,23 @@ def test_a_step_parts_rows_that_have_few_values(rng):
     assert len(np.unique(columns, axis=1).T) == 2 * (3 + 1), "either side of each gap"
 
 
+def test_a_polynomial_has_a_lower_degree_than_its_input_has_values(rng):
+    X = np.column_stack([rng.random(200), rng.integers(0, 3, 200), rng.integers(0, 2, 200)])
+    design = make_with(X, rng.random((200, 1)), Product("polynomial", max_inputs=1), np.zeros(4))
+    (family,) = design.mixture.members
+    factors = family.factors(design.mixture.draw(rng, N_DRAWS))
+    degree = factors.profile - NAMES.index("polynomial") + 1
+    for i, highest in enumerate((8, 2)):
+        found = np.bincount(degree[factors.inputs == i], minlength=highest + 1)[1:]
+        check_counts(found, 0.5 ** np.arange(highest))
+    assert (degree[factors.inputs == 2] == 1).all()
+
+
 def test_what_a_term_counts_for():
     _, design = make_choosing(Product(ALL_PROFILES))
     (family,) = design.mixture.members
     assert family.parameter_counts == (0, 6)
-    assert [LINE_PROFILES[name].n_parameters for name in ALL_PROFILES] == [0, 1, 1, 2, 2, 2]
+    assert [LINE_PROFILES[name].n_parameters for name in ALL_PROFILES] == [0, 1, 1, 2, 2, 2, 1]
     terms = TermSet(
         np.zeros(2, dtype=np.int64),
         np.array([[2, 0, NAMES.index("hinge"), 0, 1, NAMES.index("bump"), 0, 0, 0, 0], [1, 2, 0, 0, *[0] * 6]]),
