@@ -31,7 +31,10 @@ def test_without_data_the_prior_of_a_learned_metric_comes_back(name):
 UNEVEN = [pytest.param(f"uneven {kind}", marks=pytest.mark.slow) for kind in ("products", "ridges", "waves", "user's")]
 
 
-@pytest.mark.parametrize("case", ["all", "waves and others", "user's and others", *UNEVEN])
+POLYNOMIALS = pytest.param("polynomials", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("case", ["all", "waves and others", "user's and others", POLYNOMIALS, *UNEVEN])
 def test_without_data_the_prior_of_families_that_choose_inputs_comes_back(case):
     assert np.abs(flat_mixture.t_values(case, n_chains=100, n_looks=100)).max() < LIMIT
 

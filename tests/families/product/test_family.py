@@ -185,3 +185,14 @@ def test_parameters_that_cannot_be_are_not_accepted(rng, value):
     terms = design.mixture.draw(rng, 3)
     terms.parameters[1, 0] = value
     assert not design.mixture.accepts(terms)
+
+
+def test_how_wide_the_prior_of_coefficients_may_be():
+    """Narrowest for what goes on beyond the data, then for hinges, which make steps where there are no rows."""
+    spreads = {}
+    for family in (Product("hinge"), Product("bump"), Product(("step", "hinge")), Product("bump", extrapolate="free")):
+        _, design = make_choosing(family)
+        terms = design.mixture.draw(np.random.default_rng(0), 3)
+        spread, spreads[family] = design.mixture.coefficient_spreads(terms)
+        assert spread.tolist() == [1.0] * 3
+    assert [each.tolist() for each in spreads.values()] == [[100.0] * 3, [np.inf] * 3, [100.0] * 3, [10.0] * 3]

@@ -119,20 +119,23 @@ def grow_and_descend(
     """Grow a network from the families of which some may be worth a long descent, and descend."""
     policy, among = landscape.policy, design.mixture.descended_from
     terms, values = grow(rng, design, state, policy, go_on, most=policy.most_terms_to_descend, among=among)
-    n_flops = policy.flops_of_a_long_descent * design.problem.n_total
-    return refine(landscape, terms.take(slice(int(values.argmax()))), go_on, n_flops)
+    return refine(landscape, terms.take(slice(int(values.argmax()))), go_on, far=True)
 
 
-def refine(landscape: Landscape, terms: TermSet, go_on: GoOn, n_flops: float = 0.0) -> Candidate:
-    """Eliminate what is not needed and descend, as far as the budget goes: the usual one, or more operations."""
+def refine(landscape: Landscape, terms: TermSet, go_on: GoOn, *, far: bool = False) -> Candidate:
+    """Eliminate what is not needed and descend, as far as the usual budget goes, or that of a long descent."""
     at = eliminated(landscape, independent(landscape, terms))
     # By the sum of the weights, so that a weight of 2 gives the search of the row twice.
     n_rows = min(landscape.problem.n_total, landscape.policy.most_rows)
     n_columns = count_columns(landscape.problem.families, at.terms)
     flops = n_rows * flops_of_a_gradient(landscape.problem, max(n_columns, 1))
-    n_allowed = int(max(n_flops, landscape.policy.flops_of_a_descent) / flops)
-    n_evaluations = min(n_allowed, landscape.policy.most_evaluations)
-    if n_evaluations >= landscape.policy.fewest_evaluations and at.k > 0:
+    policy = landscape.policy
+    n_flops, n_most = policy.flops_of_a_descent, policy.most_evaluations
+    if far:
+        n_flops = max(n_flops, policy.flops_of_a_long_descent * n_rows)
+        n_most = policy.most_evaluations_of_a_long_descent
+    n_evaluations = min(int(n_flops / flops), n_most)
+    if n_evaluations >= policy.fewest_evaluations and at.k > 0:
         at = eliminated(landscape, descend(landscape, at, n_evaluations, go_on))
     return at
 

@@ -58,11 +58,12 @@ class SearchPolicy:
     fewest_iterations_to_sample: int = 10_000
     # A descent from there has so many floating-point operations, and a number of evaluations within bounds.
     flops_of_a_descent: float = 2e9
-    most_evaluations: int = 100
+    most_evaluations: int = 60
     # With so many rows and more, networks of ridges are tried beside others that are grown to so many terms and descend
-    # far: so many operations for each row.
+    # far: so many operations for each row, and evaluations.
     fewest_rows_to_descend: int = 1_000
     flops_of_a_long_descent: float = 6e6
+    most_evaluations_of_a_long_descent: int = 100
     most_terms_to_descend: int = 150
     fewest_evaluations: int = 5
 
