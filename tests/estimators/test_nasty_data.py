@@ -1,9 +1,11 @@
 """Data that is unlike what one hopes for, under a learned metric: finite predictions."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, BayesianRegressor
 
 NASTY = {
     "constant y": lambda rng: (rng.random((30, 2)), np.full(30, 3.0)),
@@ -28,3 +30,12 @@ def test_nasty_data(name, basis):
     assert np.isfinite(model.log_posterior_)
     if name == "an exact function":
         assert model.score(X, y) > 0.99
+
+
+@pytest.mark.parametrize("estimator", [AnnealedRegressor, BayesianRegressor])
+def test_inputs_that_do_not_vary_leave_the_mean(estimator):
+    y = np.random.default_rng(0).standard_normal(40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = estimator(random_state=0).fit(np.ones((40, 3)), y)
+    assert model.predict(np.ones((2, 3))) == pytest.approx(y.mean())

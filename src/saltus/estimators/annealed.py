@@ -91,7 +91,7 @@ class AnnealedRegressor(SearchedModel):
         Predict with the average of the networks that chains found, the best of each chain and those where rounds ended,
         weighted by their posterior at a temperature of twice the cost of a term; or with the best network of all. With
         products or ridges, the best of each chain and, in rounds of 10 000 iterations and more, four networks that it
-        passed through at temperature 1, all with equal weights.
+        passed through at temperature 1, weighted by the inverse of the squared error that the criterion expects.
     parsimony : float or None, default=None
         Take the smallest network whose error, with rows left out one by one, is within so many per cent of the least
         on the way from the best network down to none, and predict with it alone: see `path_`. None: the best, or an

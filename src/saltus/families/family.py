@@ -149,7 +149,7 @@ class FittedFamily(Protocol):
 
     @property
     def widest_spread(self) -> float:
-        """The largest that it may be where data ask for more: finite where terms go on beyond the data."""
+        """The largest that it may be where data ask for more: finite for hinges and for what goes on beyond them."""
 
     @property
     def search(self) -> Any:

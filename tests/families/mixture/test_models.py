@@ -284,7 +284,9 @@ def test_points_to_start_at_need_a_radial_family(data):
         AnnealedRegressor("hinges", n_iter=100, init=X.to_numpy()[:2]).fit(X, y)
 
 
-@pytest.mark.parametrize("basis", ["hinges", "ridges", "waves", Turns(), ["gaussian", "steps", "ridges"]], ids=str)
+@pytest.mark.parametrize(
+    "basis", ["hinges", "ridges", "waves", "polynomials", Turns(), ["gaussian", "steps", "ridges"]], ids=str
+)
 @pytest.mark.parametrize("kind", [AnnealedRegressor, BayesianRegressor])
 @pytest.mark.filterwarnings("ignore::saltus.DependentFeaturesWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from saltus._typing import Floats, Ints
+from saltus._typing import Bools, Floats, Ints
 from saltus.engine.kernels.state import start_state
 from saltus.engine.kernels.target import penalties
 from saltus.engine.problem.design import Design, number_distinct_rows
@@ -26,7 +26,7 @@ from saltus.engine.search.starts import present_network, set_independent_terms, 
 
 # What a term may count for, its coefficients aside.
 COSTS = (1, 2, 4, 8, 16)
-# What it counts for in networks that descend.
+# What it counts for in networks that descend, where these are tried and where all chains start with them.
 COST_DESCENDED = 1
 # All chains start with networks that descend where the error of these is below the first share of that of others, and
 # every other chain where it is below the second.
@@ -72,14 +72,21 @@ def calibrate(
         rows, left_out = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
         design = make_design(rows)
         error = partial(squared_error, X[left_out], Y[left_out] / design.outputs.scale, weight[left_out])
-        networks = networks_on_path(rng, design, [make_criterion(design, cost) for cost in COSTS], policy, go_on)
-        descended = None
-        if n_distinct >= policy.fewest_rows_to_descend and design.mixture.descended_from is not None:
-            descended = descended_network(rng, design, make_criterion(design, COST_DESCENDED), policy, go_on)
+        criteria = [make_criterion(design, cost) for cost in COSTS]
+        of_fold = np.array([error(network) for network in networks_on_path(rng, design, criteria, policy, go_on)])
         if not go_on():
             break
-        errors += [error(network) for network in networks]
-        of_descended += np.inf if descended is None else error(descended)
+        descended = np.inf
+        if n_distinct >= policy.fewest_rows_to_descend and design.mixture.descended_from is not None:
+            for among in design.mixture.grown_from[1:]:
+                networks = networks_on_path(
+                    rng, design, criteria, policy, go_on, among=among, most=policy.most_terms_to_descend
+                )
+                of_fold = np.minimum(of_fold, [error(network) for network in networks])
+            network = descended_network(rng, design, make_criterion(design, COST_DESCENDED), policy, go_on)
+            descended = error(network) if go_on() else np.inf
+        errors += of_fold
+        of_descended += descended
     *of_costs, of_none = errors
     if of_none == 0:
         return Calibration(IN_A_HURRY)
@@ -109,11 +116,21 @@ def descended_network(
 
 
 def networks_on_path(
-    rng: np.random.Generator, design: Design, criteria: list[Criterion], policy: SearchPolicy, go_on: GoOn
+    rng: np.random.Generator,
+    design: Design,
+    criteria: list[Criterion],
+    policy: SearchPolicy,
+    go_on: GoOn,
+    *,
+    among: Bools | None = None,
+    most: int | None = None,
 ) -> list[Network]:
-    """Grow one network under the first of some criteria; return it with as many terms as each wants, then with none."""
+    """Grow one network under the first of some criteria; return it with as many terms as each wants, then with none.
+
+    Its terms are of all families, or of some (F,).
+    """
     state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
-    grown, values = grow(rng, design, state, policy, go_on)
+    grown, values = grow(rng, design, state, policy, go_on, among=among, most=most)
     networks = []
     n_columns = np.concatenate([[0], np.cumsum(design.problem.families.n_columns[grown.family])])
     sizes = [best_size(values, criteria[0], criterion, design.Y.shape[1], n_columns) for criterion in criteria]

@@ -30,7 +30,8 @@ def find_start(task: RoundTask, state: State, landscape: Landscape | None, go_on
     def descend(landscape: Landscape, terms: TermSet) -> Candidate:
         return prune(landscape, landscape.candidate(terms), go_on)
 
-    if design.descends[task.number % len(design.descends)]:
+    descends = task.designs.descends
+    if descends[task.number % len(descends)]:
         return grow_and_descend(rng, design, landscape, state, go_on).terms
     if design.mixture.chooses_inputs:
         grown = grow_best(rng, design, state, landscape.policy, go_on)

@@ -322,7 +322,7 @@ def _grow_under_g(
     The borehole function without noise, 1 000 rows, variance left unexplained: 2e-5 under g = N, 1e-7 so.
     """
     # A term that is the best of many that were drawn stands for so little of nu.
-    charge = float(np.log(policy.candidates_of(int(stepper.design.box.varies.sum()))))
+    charge = float(np.log(max(policy.candidates_of(int(stepper.design.box.varies.sum())), 1)))
     terms = grow_best(rng, stepper.design, state, policy, stop_signal.go_on, charge=charge)
     while stop_signal.go_on():
         set_terms(stepper.design, state, terms)

@@ -71,7 +71,7 @@ class Snapshot:
 
     iteration: int
     network: Network
-    log_posterior: float
+    log_posterior: float = -np.inf
     predicts: bool = False  # whether it was drawn at temperature 1, to be averaged
 
 
