@@ -16,7 +16,7 @@ FAMILIES = {
     "bumps": Product("bump"),
     "hats": Product("hat", max_inputs=2),
     "waves": Product("wave"),
-    "polynomials": Product("polynomial", max_inputs=4),
+    "polynomials": Product(("polynomial", "bump"), max_inputs=4),
     "all products": Product(ALL_PROFILES),
     "one input": Product(("hinge", "step"), max_inputs=1),
     "products that go on": Product(("hinge", "identity"), extrapolate="free"),
