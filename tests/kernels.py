@@ -5,6 +5,7 @@ from numba import njit
 
 from saltus.engine.kernels import edit_algebra, moves, target
 from saltus.families import inputs, line_profiles, profiles, registry, terms
+from saltus.families.product import thresholds
 from saltus.families.radial.kernels import RadialData
 from saltus.families.registry import RADIAL, Families
 from saltus.families.terms import make_terms
@@ -141,3 +142,13 @@ def draw_other_input(rng, chosen, stride, g, n_inputs):
 @njit
 def find_position(data, at, u):
     return inputs.find_position(data, at, u)
+
+
+@njit
+def add_to_bins(bins, column, tile, n_along, sums):
+    thresholds.add_to_bins(bins, column, tile, n_along, sums)
+
+
+@njit
+def find_threshold(sums, n_bins, side, seen, n_total, smallest, smallest_complement):
+    return thresholds.find_threshold(sums, n_bins, side, seen, n_total, smallest, smallest_complement)

@@ -200,7 +200,7 @@ def table(path: Path, seed: int) -> Split:
 REAL = {"diabetes": diabetes, "linnerud": linnerud, "motorcycle": motorcycle, "co2": co2, "sunspots": sunspots}
 
 
-def all_tasks(files: Files = Files()) -> list[Task]:  # noqa: B008, it is immutable
+def all_tasks(files: Files = Files()) -> list[Task]:
     """List the tasks of every suite; those of files only where these are given."""
     tasks = [Task("robot arm", "noisy", robot_arm, 200)]
     if files.robot_arm is not None:

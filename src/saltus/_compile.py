@@ -89,6 +89,7 @@ class EntryPoint:
         self._lock = Lock()
         self._prepared: set[tuple[Any, ...]] = set()
         self._children: list[subprocess.Popen[bytes]] = []
+        self._has_called = False
         ENTRY_POINTS.append(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -98,10 +99,26 @@ class EntryPoint:
         """Call the function, once it is compiled."""
         if self._children:
             self._wait()
+        if not self._has_called:
+            self._forget_what_cannot_be_read()
+            self._has_called = True
         try:
             return self.dispatcher(*arguments)
         finally:
             raise_kept_error()
+
+    def _forget_what_cannot_be_read(self) -> None:
+        """Delete numba's index on disk where an earlier version left it, with names of modules that are gone."""
+        try:
+            file = self.dispatcher._cache._cache_file
+            path = file._index_path
+        except AttributeError:  # private parts of numba
+            return
+        try:
+            file._load_index()
+        except Exception:  # whatever unpickling raises
+            with suppress(OSError):
+                os.unlink(path)
 
     def prepare(self, *arguments: Any) -> None:
         """Begin to compile the function for such arguments, if need be: it will be called soon."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from saltus.families.inputs import MOST_KNOTS, InputScale, Law
+from saltus.families.inputs import MOST_KNOTS, InputScale, Law, find_bins
 from tests.families.choosing import check_counts
 from tests.kernels import draw_other_input, find_position
 
@@ -13,7 +13,8 @@ def scale_of(U, weight=None):
 
 
 def data_of(scale):
-    return scale.data(np.zeros((1, scale.n_inputs, 8)), [Law(1, (0,))])
+    rows = np.zeros((1, scale.n_inputs, 8))
+    return scale.data(rows, find_bins(scale, rows), [Law(1, (0,))])
 
 
 def test_inputs_have_mean_0_and_spread_1_as_rows_count(rng):
@@ -85,7 +86,8 @@ def test_another_input_is_any_of_the_others(rng, chosen, stride):
 
 def test_the_law_of_each_family_is_kept_apart(rng):
     scale = scale_of(rng.random((20, 3)))
-    data = scale.data(np.zeros((1, 3, 8)), [None, Law(2, (1, 3)), Law(3, (2,))])
+    rows = np.zeros((1, 3, 8))
+    data = scale.data(rows, find_bins(scale, rows), [None, Law(2, (1, 3)), Law(3, (2,))])
     np.testing.assert_array_equal(data.most_inputs, [0, 2, 3])
     np.testing.assert_allclose(np.exp(data.log_pi[1, :2]), 0.5)
     np.testing.assert_allclose(data.shares[2], [1 / 3, 2 / 3, 1.0])

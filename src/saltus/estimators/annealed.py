@@ -361,7 +361,7 @@ class AnnealedRegressor(SearchedModel):
         plain = replace(settings, start=None, schedule=None, max_seconds=None, seconds_used=0.0)
         return repr((plain, start, type(schedule).__qualname__, vars(schedule) if schedule else None))
 
-    def _store(self, design: Design, result: AnnealResult) -> str:
+    def _store(self, data: TrainingData, design: Design, result: AnnealResult) -> str:
         best = result.chains[result.best_chain].best
         self._n_total = design.problem.n_total
         self._path = find_path(design.variants[best.variant], best.network.terms)

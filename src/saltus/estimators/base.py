@@ -188,7 +188,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                     seeds, design, n_jobs=self.n_jobs, listener=reporter, checkpointer=checkpointer, resumed=resumed
                 )
             self._single_output = data.single_output
-            ending = self._store(design, found)
+            ending = self._store(data, design, found)
         tasks.close()
         if ending:
             warnings.warn(ending, EarlyEndWarning, stacklevel=4)
@@ -204,7 +204,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         """Turn the options into a search; so many seconds have passed since the fit began."""
 
     @abstractmethod
-    def _store(self, design: Design, found: Any) -> str:
+    def _store(self, data: TrainingData, design: Design, found: Any) -> str:
         """Keep what the search returned as fitted attributes; return a warning if it was ended before its time."""
 
     @abstractmethod
@@ -233,14 +233,17 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             self._warn_of_dependent_features(design.box, design.linear)
         return design
 
-    def _design_of(self, data: TrainingData, mixture: Mixture, all_linear: bool, term_cost: int) -> Design:
+    def _design_of(
+        self, data: TrainingData, mixture: Mixture, all_linear: bool, term_cost: int, *, is_part: bool = False
+    ) -> Design:
+        """Prepare what chains work on; where the rows are part of the data, k_max may have to be less than asked for."""
         X, Y, weight = data.X, data.Y, data.weight
         box = Box.around(X, float(self.box_margin))
         U = box.to_unit(X)
         linear = LinearTerm.of(U, weight, only_constant=not all_linear)
         m_fixed = linear.Q.shape[1]
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
-        k_max = self._resolve_k_max(n_independent, m_fixed, mixture) if box.varies.any() else 0
+        k_max = self._resolve_k_max(n_independent, m_fixed, mixture, is_part) if box.varies.any() else 0
         counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_independent)
         ranges = np.stack([X.min(axis=0), X.max(axis=0)])[:, box.varies]
         rows = FamilyRows(U, weight, box.width[box.varies], box.varies, self._may_rescale, ranges)
@@ -253,7 +256,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             design = with_variant(design, X, other, criterion, ridge=ridge)
         return design
 
-    def _resolve_k_max(self, n_rows: int, m_fixed: int, mixture: Mixture) -> int:
+    def _resolve_k_max(self, n_rows: int, m_fixed: int, mixture: Mixture, is_part: bool) -> int:
         # Networks of terms that choose their inputs may have hundreds of these.
         if self.k_max is None and mixture.chooses_inputs and not self._has_ridge(mixture.chooses_inputs):
             n_most = min(MOST_TERMS, int(MOST_NUMBERS / n_rows)) if n_rows else 0
@@ -261,6 +264,8 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         if self.k_max is None:
             return min(DEFAULT_K_MAX, max(n_rows // 2 - m_fixed, 0) // mixture.most_columns)
         needed = m_fixed + mixture.most_columns * self.k_max + 1
+        if is_part:
+            return min(int(self.k_max), max(n_rows - 1 - m_fixed, 0) // mixture.most_columns)
         if self.k_max > 0 and n_rows < needed:
             raise ValueError(
                 f"k_max={self.k_max} with {m_fixed} columns in the linear term needs at least {needed} distinct "

@@ -21,9 +21,10 @@ from saltus.engine.problem.criteria import Counts, free_criterion
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.span import degrees_of_freedom, span_criterion
+from saltus.engine.results.left_out import correct_intervals
 from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
-from saltus.estimators.checks import check_inputs
+from saltus.estimators.checks import TrainingData, check_inputs
 from saltus.estimators.sampled import SampledModel
 from saltus.estimators.sampling import make_settings, resolve_chains, resolve_iterations
 from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedMixture
@@ -228,14 +229,19 @@ class BayesianRegressor(SampledModel):
             return self._squeeze(mean), self._squeeze(np.sqrt(variance))
         return self._squeeze(mean)
 
-    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> tuple[Floats, Floats]:
-        """Predict central intervals for new y.
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9, *, of: str = "y") -> tuple[Floats, Floats]:
+        """Predict central intervals for new y, or for the function.
+
+        Where rows of the data, each left out in turn, show that the posterior is wrong about how new y spread (their
+        noise is not normal, say), intervals of new y are corrected for that, and `summary` says so.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         coverage : float, default=0.9
-            The probability that y is inside, half of the rest on each side.
+            The probability that y, or the function, is inside, half of the rest on each side.
+        of : {"y", "function"}, default="y"
+            What is to be inside: a new y, noise included, or the function, which is the mean of y.
 
         Returns
         -------
@@ -244,12 +250,16 @@ class BayesianRegressor(SampledModel):
         check_is_fitted(self)
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1. Got {coverage!r}.")
+        if of not in ("y", "function"):
+            raise ValueError(f'of must be "y", for a new y, or "function", for the mean of y. Got {of!r}.')
         inputs = check_inputs(self, X)
         low = np.empty((len(inputs), len(self._predictive.outputs.scale)))
         high = np.empty_like(low)
         for rows, mixture in self._predictive.mixtures(inputs):
-            low[rows] = mixture.quantile(0.5 - 0.5 * coverage)
-            high[rows] = mixture.quantile(0.5 + 0.5 * coverage)
+            if of == "y":
+                low[rows], high[rows] = self._predictive.interval(mixture, coverage)
+            else:
+                low[rows], high[rows] = (mixture.of_function.quantile(0.5 + 0.5 * side * coverage) for side in (-1, 1))
         return self._squeeze(low), self._squeeze(high)
 
     def sample_y(
@@ -346,14 +356,17 @@ class BayesianRegressor(SampledModel):
             f"those of unconverged states: let it run for longer"
         )
 
-    def _store(self, design: Design, posterior: Posterior) -> str:
+    def _store(self, data: TrainingData, design: Design, posterior: Posterior) -> str:
         from saltus.inspection.diagnostics import FEWEST_DRAWS, collect_scalars, diagnose, judge
 
         chains = posterior.chains
         draws = tuple(draw for chain in chains for draw in chain.draws)
         has_ridge, v0 = self._has_ridge(design.mixture.chooses_inputs), float(self.noise_shape)
         degrees = design.problem.n_total + v0 if has_ridge else degrees_of_freedom(design.problem, v0)
-        self._predictive = Predictive(Features.of(design), design.outputs, draws, degrees)
+        predictive = Predictive(Features.of(design), design.outputs, draws, degrees)
+        chain_of_draw = np.repeat(np.arange(len(chains)), [len(chain.draws) for chain in chains])
+        corrected = correct_intervals(predictive, chain_of_draw, data.X, data.Y, data.weight)
+        self._predictive = replace(predictive, corrected=corrected)
         sizes, counts = np.unique(np.concatenate([chain.draws.n_terms for chain in chains]), return_counts=True)
         self.posterior_k_ = {int(k): float(n) / len(draws) for k, n in zip(sizes, counts, strict=True)}
         variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2

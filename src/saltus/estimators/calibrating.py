@@ -30,7 +30,7 @@ def calibrate_search(model: "AnnealedRegressor", data: TrainingData, mixture: Mi
 
     def design_of(rows: Ints) -> Design:
         part = replace(data, X=data.X[rows], Y=data.Y[rows], weight=data.weight[rows])
-        return model._design_of(part, mixture, all_linear, COSTS[0])
+        return model._design_of(part, mixture, all_linear, COSTS[0], is_part=True)
 
     def criterion_of(design: Design, cost: int) -> Criterion:
         counts = Counts(design.problem.n_total, design.Y.shape[1], design.problem.m_fixed)

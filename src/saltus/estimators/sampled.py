@@ -75,7 +75,7 @@ class SampledModel(NetworkRegressor):
 
     def _predict_band(self, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
         parts = [
-            (mixture.moments()[0], mixture.quantile(0.5 - 0.5 * coverage), mixture.quantile(0.5 + 0.5 * coverage))
+            (mixture.moments()[0], *self._predictive.interval(mixture, coverage))
             for _, mixture in self._predictive.mixtures(inputs)
         ]
         mean, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))

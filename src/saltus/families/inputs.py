@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple, Protocol
 import numpy as np
 
 from saltus._jit import by_reference, glue
-from saltus._typing import Bools, Floats, Ints
+from saltus._typing import Bools, Bytes, Floats, Ints
 from saltus.families.box import UnitBox
 from saltus.families.line_profiles import HIGHEST_DEGREE, SIDED
 from saltus.families.terms import pick
@@ -38,6 +38,7 @@ class InputData(NamedTuple):
     """
 
     rows: Floats  # (n_tiles, v, L)
+    bins: Bytes  # (n_tiles, v, L), which knot each value is nearest to
     knots: Floats  # (v, K), rising; those that are not used are 0
     n_knots: Ints  # (v,)
     log_width: Floats  # (v, 2), the narrowest and the widest
@@ -138,7 +139,7 @@ class InputScale:
         low, high = (box.from_unit((self.means + self.spreads * end)[None])[0] for end in (self.low, self.high))
         return np.where(box.varies, low, -np.inf), np.where(box.varies, high, np.inf)
 
-    def data(self, rows: Floats, laws: Sequence[Law | None]) -> InputData:
+    def data(self, rows: Floats, bins: Bytes, laws: Sequence[Law | None]) -> InputData:
         """Prepare for kernels: rows in tiles, and the laws of all families, None where they are not of this sort."""
         most = np.array([0 if law is None else law.most_inputs for law in laws])
         shares, log_pi = probabilities_of_sizes(most)
@@ -148,6 +149,7 @@ class InputScale:
             row[: len(each)] = each
         return InputData(
             rows,
+            bins,
             self.knots,
             self.n_knots,
             np.ascontiguousarray(self.log_width),
@@ -173,6 +175,14 @@ class InputScale:
         """Find u in [0, 1] of a position along an input."""
         n = int(self.n_knots[at])
         return float(np.interp(position, self.knots[at, :n], np.linspace(0.0, 1.0, n)))
+
+
+def find_bins(scale: InputScale, rows: Floats) -> Bytes:
+    """Find which knot each value of rows in tiles is nearest to."""
+    found = np.zeros(rows.shape, dtype=np.uint8)
+    for i, (knots, n) in enumerate(zip(scale.knots, scale.n_knots, strict=True)):
+        found[:, i] = np.searchsorted(0.5 * (knots[: n - 1] + knots[1:n]), rows[:, i])
+    return found
 
 
 @dataclass(frozen=True)

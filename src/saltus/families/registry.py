@@ -25,6 +25,7 @@ from saltus.families.product.kernels import (
     evaluate_product,
     unpack_product,
 )
+from saltus.families.product.thresholds import sharpen_product
 from saltus.families.radial.kernels import (
     SHARED_MOVES,
     RadialData,
@@ -340,6 +341,43 @@ def draw_term(rng: np.random.Generator, families: Families, edits: Edits, which:
         draw_wave(rng, families.wave, family, edits, which)
     else:
         draw_user(rng, families.user, family, edits, which)
+
+
+@glue
+def sharpen_term(
+    rng: np.random.Generator,
+    families: Families,
+    tiles: Floats,
+    which_tiles: Ints,
+    root_weight: Floats,
+    seen: Floats,
+    n_total: float,
+    edits: Edits,
+    which: int,
+    decoded: Floats,
+    column: Floats,
+    sums: Floats,
+) -> None:
+    """Let a candidate have a threshold that suits the residuals, where its family has any: see `sharpen_product`."""
+    family = edits.family[which, 0]
+    if families.geometry[family] == PRODUCT:
+        share = which_tiles.size / tiles.shape[0]
+        sharpen_product(
+            rng,
+            families.product,
+            tiles,
+            which_tiles,
+            root_weight,
+            seen,
+            n_total,
+            share * families.smallest_squared_norm[family],
+            share * families.smallest_complement[family],
+            edits,
+            which,
+            decoded,
+            column,
+            sums,
+        )
 
 
 @glue

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from saltus._thinning import spread_out
 from saltus._typing import Floats
 from saltus.engine.results.predictive import Mixture, Predictive
 from saltus.estimators import NetworkRegressor
@@ -70,8 +71,3 @@ def _average_mixture(predictive: Predictive, stacked: Floats, output: int, n_gro
         np.zeros_like(scale_squared),
         predictive.degrees,
     )
-
-
-def spread_out(n: int, most: int) -> list[int]:
-    """Choose no more than `most` of n numbers, evenly spaced."""
-    return np.linspace(0, n - 1, min(n, most)).round().astype(int).tolist()

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from saltus._thinning import spread_out
 from saltus._typing import Floats
 from saltus.estimators import NetworkRegressor
 from saltus.estimators.checks import check_inputs
-from saltus.inspection.curves import spread_out
 from saltus.inspection.document import count
 
 # Intervals are slow to find: so many rows, evenly spaced, are enough to count those inside.

@@ -39,6 +39,8 @@ from saltus.inspection.findings import (
 MOST_INPUTS = 20
 # Sizes with less than this probability are left out of their table.
 RARE = 0.01
+# Intervals that summaries speak of hold this share.
+OF_INTERVALS = 0.95
 # Above the one an input surely matters, below the other it surely does not.
 SURELY, HARDLY = 0.95, 0.05
 
@@ -78,6 +80,13 @@ def summarize_posterior(model: BayesianRegressor) -> Summary:
         "The noise is the root of the posterior mean of the noise variance; with probability 90 % it is between the "
         "values of the columns 'from' and 'to'."
     )
+    inside = model._predictive.share_inside(OF_INTERVALS)
+    if model._predictive.corrected is not None:
+        said += (
+            f" Left out one by one, {join_names([percent(share) for share in inside])} of the training rows would be "
+            f"inside {percent(OF_INTERVALS)} intervals of this posterior: the noise is not normal, or networks that "
+            f"predict together err less than each of them. Intervals of predictions are corrected for that."
+        )
     low, high = interval_of_noise(model)
     noise = _noise(model, said, {"from": low.tolist(), "to": high.tolist()})
     sections = (_posterior_of_size(model), _included_inputs(model), noise, _diagnostics(model))

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from saltus._thinning import spread_out
 from saltus._typing import Floats
 from saltus.estimators import NetworkRegressor
-from saltus.inspection.curves import spread_out
 from saltus.inspection.findings import find_column
 from saltus.inspection.metrics import check_rows
 from saltus.plots.style import BLUE, finish, ink, make_axes

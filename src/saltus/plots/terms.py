@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from saltus._thinning import spread_out
 from saltus.engine.results.network import Network
 from saltus.estimators import NetworkRegressor
 from saltus.estimators.checks import check_inputs
-from saltus.inspection.curves import spread_out
 from saltus.inspection.findings import find_column, rank_by_strength
 from saltus.plots.style import BLUE, GREEN, ORANGE, finish, ink, legend_below, make_axes
 

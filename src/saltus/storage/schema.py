@@ -183,6 +183,14 @@ def _are_draws_of(features: Features, draws: Draws) -> bool:
     return bool((n_columns == draws.n_columns).all())
 
 
+def _are_probabilities(corrected: Floats | None) -> bool:
+    """Say whether a table of probabilities rises from 0 to 1."""
+    if corrected is None:
+        return True
+    ends = corrected.shape[1] >= 2 and (corrected[:, 0] == 0).all() and (corrected[:, -1] == 1).all()
+    return bool(ends and (np.diff(corrected, axis=1) >= 0).all())
+
+
 # What else prediction relies on.
 TRUTHS: dict[type, Callable[[Any], bool]] = {
     AnnealResult: lambda result: 0 <= result.best_chain < len(result.chains),
@@ -202,7 +210,7 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
         network.mixture.accepts(network.terms)
         and network.mixture.owners_of_columns(network.terms).size == len(network.coefficients)
     ),
-    Predictive: lambda predictive: predictive.degrees > 0,
+    Predictive: lambda predictive: predictive.degrees > 0 and _are_probabilities(predictive.corrected),
     SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_parameters),
 }
 

@@ -28,6 +28,10 @@ BIRTH, DEATH, SPLIT, MERGE, UPDATE = range(len(MOVES))
 # In the counts of a record, moves of shared parameters come after.
 ALL_MOVES = (*MOVES, *SHARED_MOVES)
 
+# Half of the moves are births and deaths, as many of each; splits and merges, of which few are accepted, are rare.
+BIRTHS_AND_DEATHS = 0.5
+SPLITS_AND_MERGES = 0.05
+
 # An update is a fresh draw with this probability, otherwise a random walk; with the next, a pair of terms moves as one.
 FRESH_UPDATE_PROBABILITY = 0.25
 PAIR_UPDATE_PROBABILITY = 0.25
@@ -106,9 +110,14 @@ def propose_update(
 
 @glue
 def draw_move(rng: np.random.Generator, families: Families) -> int:
-    """Draw a move, each as probable as another; where no family has moves of pairs, updates in their place."""
-    move = int(rng.random() * len(MOVES))
-    return UPDATE if move in (SPLIT, MERGE) and not has_pairs(families) else move
+    """Draw a move, whatever k: opposite moves are as probable as one another."""
+    chance = rng.random()
+    if chance < BIRTHS_AND_DEATHS:
+        return BIRTH if chance < 0.5 * BIRTHS_AND_DEATHS else DEATH
+    chance -= BIRTHS_AND_DEATHS
+    if chance < SPLITS_AND_MERGES and has_pairs(families):
+        return SPLIT if chance < 0.5 * SPLITS_AND_MERGES else MERGE
+    return UPDATE
 
 
 @kernel

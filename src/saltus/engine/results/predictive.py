@@ -7,7 +7,7 @@ Rao-Blackwellised: no sampled coefficient enters them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -74,8 +74,16 @@ class Mixture:
         within = squared * self.degrees / (self.degrees - 2.0) if self.degrees > 2.0 else squared * np.inf
         return self.mean.mean(axis=0), within.mean(axis=0) + self.mean.var(axis=0)
 
-    def quantile(self, probability: float) -> Floats:
-        """Quantile (N, c) of a new y, by Newton's method on the distribution function, kept within a bracket."""
+    @property
+    def of_function(self) -> "Mixture":
+        """That of the function itself, without noise."""
+        return replace(self, scale_squared_noise=np.zeros_like(self.scale_squared_noise))
+
+    def quantile(self, probability: float | Floats) -> Floats:
+        """Quantile (N, c) of a new y, for one probability or one of each output (c,).
+
+        By Newton's method on the distribution function, kept within a bracket.
+        """
         scale = self.scale
         of_each = self.mean + scale * stdtrit(self.degrees, probability)
         low, high = of_each.min(axis=0), of_each.max(axis=0)
@@ -125,6 +133,26 @@ class Predictive:
     outputs: OutputScale
     draws: tuple[Draw, ...]
     degrees: float  # N + v0, under a g-prior less the columns of the linear term
+    # What to ask of the draws for probabilities at even distances from 0 to 1, where rows that are left out show that
+    # the posterior is wrong about how new y spread: see `left_out`.
+    corrected: Annotated[Floats | None, "cp"] = None
+
+    def interval(self, mixture: Mixture, coverage: float) -> tuple[Floats, Floats]:
+        """Find the ends (N, c) of central intervals of a new y."""
+        ends = np.array([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
+        if self.corrected is None:
+            return mixture.quantile(ends[0]), mixture.quantile(ends[1])
+        steps = np.linspace(0.0, 1.0, self.corrected.shape[1])
+        low, high = np.array([np.interp(ends, steps, asked) for asked in self.corrected]).T
+        return mixture.quantile(low), mixture.quantile(high)
+
+    def share_inside(self, coverage: float) -> Floats:
+        """Find the share (c,) of rows, each left out, within central intervals of the posterior as it is."""
+        ends = np.array([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
+        if self.corrected is None:
+            return np.full(len(self.outputs.scale), coverage)
+        steps = np.linspace(0.0, 1.0, self.corrected.shape[1])
+        return np.array([np.diff(np.interp(ends, asked, steps))[0] for asked in self.corrected])
 
     def mixtures(self, X: Floats) -> Iterator[tuple[slice, Mixture]]:
         """Go through the rows of X, some at a time."""

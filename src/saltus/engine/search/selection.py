@@ -18,11 +18,14 @@ from saltus.engine.kernels.edit_algebra import commit, score
 from saltus.engine.kernels.state import Record, State, Workspace
 from saltus.engine.kernels.target import UNAFFORDABLE, count_after_edit, log_density_kernel
 from saltus.engine.problem.problem import Problem
-from saltus.families.registry import decode_term, draw_term, evaluate_term, propose_change
+from saltus.families.inputs import MOST_KNOTS
+from saltus.families.registry import decode_term, draw_term, evaluate_term, propose_change, sharpen_term
 from saltus.families.terms import Edits, copy_edit, edit_terms, make_edits, pick
 
 # Of the candidates, this share are changes of terms that are there, the rest fresh.
 SHARE_OF_CHANGES = 0.5
+# This share of all have one of their thresholds, if they have any, where it is worth most.
+SHARE_SHARPENED = 0.5
 # Changes walk as far as this.
 CHANGE_SCALE = 0.3
 # A candidate that varies less than this, relative to its size, is constant.
@@ -49,6 +52,7 @@ class Pool(NamedTuple):
     columns: Floats  # (p, L)
     tiles: Ints  # (n,), the tiles of rows that the candidates are scored by; all of them, or some drawn at random
     seen: Floats  # (c + 1,), squared lengths of the residuals and of the constant in these
+    bins: Floats  # (K, c + 2), sums over the rows between two thresholds
     best: Ints  # (B,), those that promise most
 
 
@@ -64,6 +68,7 @@ def make_pool(problem: Problem, n_candidates: int, n_finalists: int) -> Pool:
         columns=np.zeros((most, problem.root_weight.shape[1])),
         tiles=np.arange(min(problem.root_weight.shape[0], MOST_TILES)),
         seen=np.zeros(n_outputs + 1),
+        bins=np.zeros((MOST_KNOTS, n_outputs + 2)),
         best=np.zeros(n_finalists, dtype=np.int64),
     )
 
@@ -78,6 +83,11 @@ def draw_candidates(rng: np.random.Generator, problem: Problem, state: State, po
         for i in range(pool.tiles.size):
             first, last = i * n_tiles // pool.tiles.size, (i + 1) * n_tiles // pool.tiles.size
             pool.tiles[i] = first + pick(rng, last - first)
+    n_outputs, n_rows, seen = state.factor.rss.size, pool.columns.shape[1], pool.seen
+    clear(seen)
+    for t in pool.tiles:
+        for i in range(n_outputs + 1):
+            seen[i] += dot(state.factor.tiles[t, i], state.factor.tiles[t, i], n_rows)
     for b in range(pool.gain.size):
         is_drawn = False
         if k > 0 and rng.random() < SHARE_OF_CHANGES:
@@ -86,6 +96,21 @@ def draw_candidates(rng: np.random.Generator, problem: Problem, state: State, po
             draw_term(rng, families, edits, b)
         edits.n_out[b] = 0
         edits.n_in[b] = 1
+        if rng.random() < SHARE_SHARPENED:
+            sharpen_term(
+                rng,
+                families,
+                state.factor.tiles,
+                pool.tiles,
+                problem.root_weight,
+                seen,
+                problem.n_total,
+                edits,
+                b,
+                pool.decoded[b, 0],
+                pool.columns[0],
+                pool.bins,
+            )
         family = edits.family[b, 0]
         for part in range(families.n_columns[family]):
             decode_term(families, family, edits.choices[b, 0], edits.incoming[b, 0], part, pool.decoded[b, part])
@@ -101,15 +126,12 @@ def survey(problem: Problem, state: State, pool: Pool) -> None:
     n_outputs, n_rows = state.factor.rss.size, pool.columns.shape[1]
     families = problem.families
     share = pool.tiles.size / tiles.shape[0]
-    clear(seen)
     for b in range(pool.gain.size):
         clear(pool.gram[b])
         for a in range(pool.along.shape[1]):
             clear(pool.along[b, a])
     for t in pool.tiles:
         root_weight = problem.root_weight[t]
-        for i in range(n_outputs + 1):
-            seen[i] += dot(tiles[t, i], tiles[t, i], n_rows)
         for b in range(pool.gain.size):
             family = edits.family[b, 0]
             for a in range(families.n_columns[family]):

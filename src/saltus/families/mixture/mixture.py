@@ -16,7 +16,7 @@ from saltus._tiles import to_tiles
 from saltus._typing import Bools, Floats, Ints
 from saltus.families.choosing import FittedChoosing
 from saltus.families.family import Family, FittedFamily
-from saltus.families.inputs import FamilyRows
+from saltus.families.inputs import FamilyRows, find_bins
 from saltus.families.mixture.inspection import MixtureInspection
 from saltus.families.mixture.search import MixtureSearch
 from saltus.families.product.family import FittedProduct, Product
@@ -227,10 +227,11 @@ class FittedMixture:
         scale = next(iter(choosing.values())).scale
         before = None if like is None else like.of_inputs
         rows = to_tiles(scale.standardize(U)) if before is None else before.rows
+        bins = find_bins(scale, rows) if before is None else before.bins
         for geometry, name in names.items():
             laws = [choosing[f].law if each.geometry == geometry else None for f, each in enumerate(self.members)]
             if any(laws):
-                made[name] = scale.data(rows, laws)
+                made[name] = scale.data(rows, bins, laws)
         if made["wave"] is not None:
             waves = [cast(FittedWave, each) for each in self.members if each.geometry == WAVE]
             made["wave"] = max(waves, key=lambda each: each.most_inputs).data(made["wave"])
