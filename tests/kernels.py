@@ -97,7 +97,7 @@ def terms_of(parameters, k_max, shared=(), n_choices=0):
 def draw_terms(rng, families, edits):
     """Fill the first incoming term of every edit with a fresh one."""
     for which in range(edits.n_in.size):
-        registry.draw_term(rng, families, edits, which)
+        registry.draw_term(rng, families, registry.draw_family(rng, families), 0, edits, which)
 
 
 def columns_of(families, terms, root_weight):

@@ -178,7 +178,9 @@ class ReferenceChain:
         return int(rng.random() * k)
 
     def step(self, rng, temperature):
-        proposal = self.propose(rng, int(np.searchsorted(np.cumsum([0.25, 0.25, 0.025, 0.025]), rng.random(), side="right")))
+        proposal = self.propose(
+            rng, int(np.searchsorted(np.cumsum([0.25, 0.25, 0.025, 0.025]), rng.random(), side="right"))
+        )
         if proposal is None:
             return
         kept, incoming, log_green = proposal

@@ -215,6 +215,8 @@ def statistics(model, terms):
         found += [(np.abs(parameters[:, i] - 0.5) > 0.5 - EDGE).sum() for i in range(2)]
     slow = [terms.parameters[j, 0] < SLOW for j, sort in enumerate(sorts) if sort[0] == "wave" and len(sort[2]) == 1]
     found += [sum(slow), sum(slow) ** 2]
+    in_use = {i for kind, _, inputs, _, _ in sorts if kind != "radial" for i in inputs.tolist()}
+    found += [len(in_use), k * len(in_use)]
     radial = terms.parameters[[j for j, sort in enumerate(sorts) if sort[0] == "radial"], :3]
     difference = (radial[:, None] - radial[None])[np.triu_indices(len(radial), 1)]
     near = np.abs(difference).max(axis=1, initial=0.0) < NEAR

@@ -53,6 +53,7 @@ OWN_WIDTHS = ("flat_likelihood", "a line", "own-widths")
 TWO_STAGE = ("exact_posterior", "nine rows", "two-stage", "0.5")
 MOVES, PAIRS, SHARED = "engine/kernels/moves.py", "families/radial/moves.py", "families/radial/kernels.py"
 TARGET = "engine/kernels/target.py"
+USEFUL = "families/useful.py"
 PRODUCT, RIDGE, WAVE, USER = (f"families/{name}/kernels.py" for name in ("product", "ridge", "wave", "user"))
 
 # Of updates, none that draw a term afresh or move pairs.
@@ -61,21 +62,25 @@ MANY_CHANGES = [
     ("FRESH_UPDATE_PROBABILITY = 0.25", "FRESH_UPDATE_PROBABILITY = 0.0"),
 ]
 
+# Splits and merges are a few in a hundred, too: as many of all moves as the paper has.
+MANY_PAIRS = (MOVES, [("SPLITS_AND_MERGES = 0.05", "SPLITS_AND_MERGES = 0.4")])
+
 # name: (statistic that must notice, file, [(text, replacement), ...], and the same for other files)
 BUGS = {
-    "a lost Jacobian": (FLAT, PAIRS, [("p * np.log(4.0 * split_scale)", "p * np.log(2.0)")]),
+    "a lost Jacobian": (FLAT, PAIRS, [("p * np.log(4.0 * split_scale)", "p * np.log(2.0)")], MANY_PAIRS),
     "k for k + 1": (FLAT, MOVES, [("-np.log(k + 1.0)", "-np.log(max(k, 1.0))")]),
-    "the paper's own ratios": (FLAT, PAIRS, [("p * np.log(4.0 * split_scale)", "np.log(split_scale)")]),
+    "the paper's own ratios": (FLAT, PAIRS, [("p * np.log(4.0 * split_scale)", "np.log(split_scale)")], MANY_PAIRS),
     "a clamp at the edge of the box": (
         FLAT,
         PAIRS,
         [("edits.incoming[which, 0, i] = value", "value = edits.incoming[which, 0, i] = min(max(value, 0.0), 1.0)")],
     ),
-    "u in [0, 1]": (FLAT, PAIRS, [("(2.0 * rng.random() - 1.0)", "rng.random()")]),
+    "u in [0, 1]": (FLAT, PAIRS, [("(2.0 * rng.random() - 1.0)", "rng.random()")], MANY_PAIRS),
     "split without the condition on neighbours": (
         FLAT,
         PAIRS,
         [("if distance < squared_gap:", "if distance < 0.0:")],
+        MANY_PAIRS,
     ),
     "a pair that shrinks as it moves": (
         FLAT,
@@ -84,7 +89,7 @@ BUGS = {
         # Such moves are a few in a hundred: make them many.
         (MOVES, [("PAIR_UPDATE_PROBABILITY = 0.25", "PAIR_UPDATE_PROBABILITY = 1.0")]),
     ),
-    "merge without mutual nearness": (FLAT, PAIRS, [("if back != one:", "if back < 0:")]),
+    "merge without mutual nearness": (FLAT, PAIRS, [("if back != one:", "if back < 0:")], MANY_PAIRS),
     "a null move turned into another": (
         FLAT,
         MOVES,
@@ -99,11 +104,13 @@ BUGS = {
         OWN_WIDTHS,
         PAIRS,
         [("p * np.log(4.0 * split_scale)", "(p - 1) * np.log(4.0 * split_scale)")],
+        MANY_PAIRS,
     ),
     "neighbours found by centres without widths": (
         OWN_WIDTHS,
         PAIRS,
         [("distance = 0.0\n            for i in range(p):", "distance = 0.0\n            for i in range(p - 1):")],
+        MANY_PAIRS,
     ),
     "inputs switched on with small relevances only": (
         METRIC,
@@ -120,6 +127,7 @@ BUGS = {
         PAIRS,
         [("log_density_and_jacobian + log_weight", "log_density_and_jacobian"),
          ("log_density_and_jacobian - log_weight", "log_density_and_jacobian")],
+        MANY_PAIRS,
     ),
     "products that grow and shrink as if all sizes were alike": (
         ("flat_mixture", "uneven products"),
@@ -166,8 +174,23 @@ BUGS = {
     "births and deaths that forget how waves are drawn": (
         ("flat_mixture", "waves"),
         MOVES,
-        [("log_selection + log_nu_over_q_of_incoming(families, edits, which)", "log_selection"),
-         ("log_selection - log_nu_over_q_of(families, terms, edits.out[which, 0])", "log_selection")],
+        [("log_selection + log_nu_over_q_of_incoming(families, n_useful, edits, which)", "log_selection"),
+         ("log_selection - log_nu_over_q_of(families, terms, j, n_useful, edits)", "log_selection")],
+    ),
+    "births among useful inputs that are taken for births among all": (
+        ("flat_mixture", "products"),
+        USEFUL,
+        [("return -np.log(1.0 - SHARE_OF_USEFUL + SHARE_OF_USEFUL * relative)", "return 0.0")],
+    ),
+    "useful inputs that are counted as if they could be taken twice": (
+        ("flat_mixture", "ridges"),
+        USEFUL,
+        [("/ (n_used - i)", "/ n_used")],
+    ),
+    "useful inputs that include those of the term itself": (
+        ("flat_mixture", "uneven products"),
+        "families/registry.py",
+        [("if j != left_out and geometry != RADIAL:", "if geometry != RADIAL:")],
     ),
     "a fresh wave that forgets how it was drawn": (
         ("flat_mixture", "waves"),

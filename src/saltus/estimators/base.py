@@ -236,7 +236,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     def _design_of(
         self, data: TrainingData, mixture: Mixture, all_linear: bool, term_cost: int, *, is_part: bool = False
     ) -> Design:
-        """Prepare what chains work on; where the rows are part of the data, k_max may have to be less than asked for."""
+        """Prepare what chains work on. Where rows are part of the data, k_max may be less than asked for."""
         X, Y, weight = data.X, data.Y, data.weight
         box = Box.around(X, float(self.box_margin))
         U = box.to_unit(X)

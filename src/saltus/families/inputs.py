@@ -267,6 +267,19 @@ def draw_other_input(rng: np.random.Generator, chosen: Ints, stride: int, g: int
 
 
 @glue
+def draw_inputs(
+    rng: np.random.Generator, chosen: Ints, stride: int, g: int, n_inputs: int, useful: Ints, n_useful: int
+) -> None:
+    """Draw g inputs into chosen[0], chosen[stride] and so on: of all, or of those in `useful` if they are as many."""
+    among = n_useful if n_useful >= g else n_inputs
+    for i in range(g):
+        chosen[i * stride] = draw_other_input(rng, chosen, stride, i, among)
+    if n_useful >= g:
+        for i in range(g):
+            chosen[i * stride] = useful[chosen[i * stride]]
+
+
+@glue
 def find_position(data: InputData, at: int, u: float) -> float:
     """Find the position along an input whose coordinate is u in [0, 1]."""
     n = data.n_knots[at]

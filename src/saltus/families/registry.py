@@ -16,6 +16,7 @@ from saltus._typing import Floats, Ints
 from saltus._vectors import clear, dot
 from saltus.families.inputs import InputData
 from saltus.families.product.kernels import (
+    A_FACTOR,
     add_product_derivatives,
     change_product,
     count_product,
@@ -25,6 +26,7 @@ from saltus.families.product.kernels import (
     evaluate_product,
     unpack_product,
 )
+from saltus.families.product.kernels import FIRST as FIRST_OF_PRODUCT
 from saltus.families.product.thresholds import sharpen_product
 from saltus.families.radial.kernels import (
     SHARED_MOVES,
@@ -55,6 +57,7 @@ from saltus.families.radial.moves import (
     split_radial,
     walk_radial,
 )
+from saltus.families.ridge.kernels import FIRST as FIRST_OF_RIDGE
 from saltus.families.ridge.kernels import (
     add_ridge_derivatives,
     change_ridge,
@@ -66,6 +69,12 @@ from saltus.families.ridge.kernels import (
     unpack_ridge,
 )
 from saltus.families.terms import Edits, Terms, TermSet
+from saltus.families.useful import (
+    SHARE_OF_USEFUL,
+    list_marked,
+    log_nu_over_q_of_inputs,
+    mark_inputs,
+)
 from saltus.families.user.kernels import (
     add_user_derivatives,
     change_user,
@@ -77,6 +86,7 @@ from saltus.families.user.kernels import (
     unpack_user,
 )
 from saltus.families.user.owned import OwnedUserData
+from saltus.families.wave.kernels import FIRST as FIRST_OF_WAVE
 from saltus.families.wave.kernels import (
     WaveData,
     add_wave_derivatives,
@@ -130,6 +140,11 @@ class Families(NamedTuple):
     def of_inputs(self) -> InputData | None:
         """The rows as terms see them that choose inputs: the same for all of these."""
         return self.product or self.ridge or (self.wave and self.wave.inputs)
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of inputs that terms choose among; 0 where none choose."""
+        return 0 if self.of_inputs is None else self.of_inputs.n_knots.size
 
     @property
     def n_rows(self) -> int:
@@ -322,21 +337,59 @@ def propose_change(
 
 
 @glue
-def draw_term(rng: np.random.Generator, families: Families, edits: Edits, which: int) -> None:
-    """Draw the first incoming term of an edit from q: nu, the law of a fresh term, or what its family knows better."""
+def draw_family(rng: np.random.Generator, families: Families) -> int:
+    """Draw the family of a fresh term."""
     family, n_families = 0, families.geometry.size
     if n_families > 1:
         chance = rng.random()
         while family < n_families - 1 and chance >= families.shares[family]:
             family += 1
+    return family
+
+
+@glue
+def find_useful_inputs(families: Families, terms: Terms, left_out: int, edits: Edits) -> int:
+    """Find the inputs that terms other than one choose; return how many. Mutates `edits.useful`. O(k g + v)."""
+    is_used = edits.useful[0]
+    if is_used.size == 0:
+        return 0
+    for i in range(is_used.size):
+        is_used[i] = 0
+    for j in range(terms.k[0]):
+        geometry, choices = families.geometry[terms.family[j]], terms.choices[j]
+        if j != left_out and geometry != RADIAL:
+            if geometry == PRODUCT:
+                mark_inputs(choices[FIRST_OF_PRODUCT:], A_FACTOR, choices[0], is_used)
+            elif geometry == RIDGE:
+                mark_inputs(choices[FIRST_OF_RIDGE:], 1, choices[0], is_used)
+            elif geometry == WAVE:
+                mark_inputs(choices[FIRST_OF_WAVE:], 1, choices[0], is_used)
+    return list_marked(is_used, edits.useful[1])
+
+
+@glue
+def draw_informed_term(rng: np.random.Generator, families: Families, n_useful: int, edits: Edits, which: int) -> None:
+    """Draw the first incoming term of an edit from q, given how many inputs other terms use: see `useful`."""
+    family = draw_family(rng, families)
+    draw_term(rng, families, family, n_useful if rng.random() < SHARE_OF_USEFUL else 0, edits, which)
+
+
+@glue
+def draw_term(
+    rng: np.random.Generator, families: Families, family: int, n_useful: int, edits: Edits, which: int
+) -> None:
+    """Draw the first incoming term of an edit: from nu, the law of a fresh term, or what its family knows better.
+
+    Where so many inputs are useful, it chooses among those.
+    """
     edits.family[which, 0] = family
     geometry = families.geometry[family]
     if geometry == RADIAL:
         draw_radial(rng, families.radial, edits, which)
     elif geometry == PRODUCT:
-        draw_product(rng, families.product, family, edits, which)
+        draw_product(rng, families.product, family, n_useful, edits, which)
     elif geometry == RIDGE:
-        draw_ridge(rng, families.ridge, family, edits, which)
+        draw_ridge(rng, families.ridge, family, n_useful, edits, which)
     elif geometry == WAVE:
         draw_wave(rng, families.wave, family, edits, which)
     else:
@@ -381,9 +434,16 @@ def sharpen_term(
 
 
 @glue
-def log_nu_over_q(families: Families, family: int, choices: Ints, parameters: Floats) -> float:
-    """Evaluate ln nu/q of a term: 0 where its family draws from nu."""
-    if families.geometry[family] == WAVE:
+def log_nu_over_q(
+    families: Families, is_used: Ints, n_used: int, family: int, choices: Ints, parameters: Floats
+) -> float:
+    """Evaluate ln nu/q of a term, given which inputs others use: 0 where its family draws from nu. O(g)."""
+    geometry = families.geometry[family]
+    if geometry == PRODUCT:
+        return log_nu_over_q_of_inputs(choices[FIRST_OF_PRODUCT:], A_FACTOR, choices[0], is_used, n_used)
+    if geometry == RIDGE:
+        return log_nu_over_q_of_inputs(choices[FIRST_OF_RIDGE:], 1, choices[0], is_used, n_used)
+    if geometry == WAVE:
         return log_nu_over_q_wave(families.wave, family, choices, parameters)
     return 0.0
 

@@ -84,6 +84,7 @@ class Edits(NamedTuple):
     family: Ints  # (B, 2), of the terms that come in
     choices: Ints  # (B, 2, h), their choices
     incoming: Floats  # (B, 2, p), their parameters
+    useful: Ints  # (2, v), whether other terms use each input, and the numbers of those: see `useful`
 
 
 def make_terms(k_max: int, n_choices: int, n_parameters: int, shared: Floats) -> Terms:
@@ -117,8 +118,8 @@ def put_terms(value: TermSet, to: Terms) -> None:
     to.shared[:] = value.shared
 
 
-def make_edits(n_edits: int, n_choices: int, n_parameters: int) -> Edits:
-    """Allocate so many edits."""
+def make_edits(n_edits: int, n_choices: int, n_parameters: int, n_inputs: int = 0) -> Edits:
+    """Allocate so many edits, of terms that choose among so many inputs."""
     return Edits(
         n_out=np.zeros(n_edits, dtype=np.int64),
         out=np.zeros((n_edits, 2), dtype=np.int64),
@@ -126,6 +127,7 @@ def make_edits(n_edits: int, n_choices: int, n_parameters: int) -> Edits:
         family=np.zeros((n_edits, 2), dtype=np.int64),
         choices=np.zeros((n_edits, 2, n_choices), dtype=np.int64),
         incoming=np.zeros((n_edits, 2, n_parameters)),
+        useful=np.zeros((2, n_inputs), dtype=np.int64),
     )
 
 

@@ -35,7 +35,7 @@ BASES = {
     "waves and others": [Ridge("wave", max_inputs=3), "gaussian", "hinges", Ridge("wave", 1, extrapolate="hold")],
 }
 QUICK = {"n_iter": 2000, "n_chains": 2, "init": "empty", "random_state": 0}
-FEW_DRAWS = {"n_iter": 3000, "n_draws": 30, "n_chains": 2, "init": "empty", "random_state": 0}
+FEW_DRAWS = {"n_iter": 6000, "n_draws": 30, "n_chains": 2, "init": "empty", "random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from saltus._jit import glue, kernel
 from saltus.families.registry import (
     SHARED_MOVES,
     Families,
-    draw_term,
+    draw_informed_term,
+    find_useful_inputs,
     has_pairs,
     log_nu_over_q,
     propose_change,
@@ -36,17 +37,22 @@ SPLITS_AND_MERGES = 0.05
 FRESH_UPDATE_PROBABILITY = 0.25
 PAIR_UPDATE_PROBABILITY = 0.25
 
-
-@glue
-def log_nu_over_q_of_incoming(families: Families, edits: Edits, which: int) -> float:
-    """Evaluate ln nu/q of the first incoming term of an edit."""
-    return log_nu_over_q(families, edits.family[which, 0], edits.choices[which, 0], edits.incoming[which, 0])
+# The number of no term.
+NONE = -1
 
 
 @glue
-def log_nu_over_q_of(families: Families, terms: Terms, j: int) -> float:
-    """Evaluate ln nu/q of term j."""
-    return log_nu_over_q(families, terms.family[j], terms.choices[j], terms.parameters[j])
+def log_nu_over_q_of_incoming(families: Families, n_useful: int, edits: Edits, which: int) -> float:
+    """Evaluate ln nu/q of the first incoming term of an edit, given the inputs that other terms use."""
+    family, choices, parameters = edits.family[which, 0], edits.choices[which, 0], edits.incoming[which, 0]
+    return log_nu_over_q(families, edits.useful[0], n_useful, family, choices, parameters)
+
+
+@glue
+def log_nu_over_q_of(families: Families, terms: Terms, j: int, n_useful: int, edits: Edits) -> float:
+    """Evaluate ln nu/q of term j, given the inputs that others use."""
+    family, choices, parameters = terms.family[j], terms.choices[j], terms.parameters[j]
+    return log_nu_over_q(families, edits.useful[0], n_useful, family, choices, parameters)
 
 
 @glue
@@ -57,11 +63,12 @@ def propose_birth(
     k = terms.k[0]
     if k == k_max:
         return False, 0.0
-    draw_term(rng, families, edits, which)
+    n_useful = find_useful_inputs(families, terms, NONE, edits)
+    draw_informed_term(rng, families, n_useful, edits, which)
     edits.n_out[which] = 0
     edits.n_in[which] = 1
     log_selection = -np.log(k + 1.0)  # death picks this one out of k + 1
-    return True, log_selection + log_nu_over_q_of_incoming(families, edits, which)
+    return True, log_selection + log_nu_over_q_of_incoming(families, n_useful, edits, which)
 
 
 @glue
@@ -72,11 +79,13 @@ def propose_death(
     k = terms.k[0]
     if k == 0:
         return False, 0.0
-    edits.out[which, 0] = pick(rng, k)
+    j = pick(rng, k)
+    edits.out[which, 0] = j
     edits.n_out[which] = 1
     edits.n_in[which] = 0
+    n_useful = find_useful_inputs(families, terms, j, edits)
     log_selection = np.log(float(k))
-    return True, log_selection - log_nu_over_q_of(families, terms, edits.out[which, 0])
+    return True, log_selection - log_nu_over_q_of(families, terms, j, n_useful, edits)
 
 
 @glue
@@ -102,8 +111,10 @@ def propose_update(
     edits.n_out[which] = 1
     edits.n_in[which] = 1
     if chance < of_pairs + FRESH_UPDATE_PROBABILITY:
-        draw_term(rng, families, edits, which)
-        log_density = log_nu_over_q_of_incoming(families, edits, which) - log_nu_over_q_of(families, terms, moved)
+        n_useful = find_useful_inputs(families, terms, moved, edits)
+        draw_informed_term(rng, families, n_useful, edits, which)
+        log_density = log_nu_over_q_of_incoming(families, n_useful, edits, which)
+        log_density -= log_nu_over_q_of(families, terms, moved, n_useful, edits)
         return True, log_density
     return propose_change(rng, families, terms, moved, walk_scale, edits, which)
 

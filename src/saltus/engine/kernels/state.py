@@ -110,14 +110,14 @@ def start_state(problem: Problem, Q_fixed: Floats, Y: Floats, shared: Floats) ->
 
 def make_workspace(problem: Problem, state: State, n_edits: int | None = None) -> Workspace:
     """Allocate the workspace of a chain. `n_edits` is the number of proposals a pass."""
-    factor, shared = state.factor, state.terms.shared
+    factor, shared, families = state.factor, state.terms.shared, problem.families
     if n_edits is None:
         # By the sum of the weights, so that a weight of 2 gives the chain of the row twice.
         n_bytes = 8 * problem.n_total * factor.tiles.shape[1]
         n_edits = PROPOSALS_A_PASS[int(np.searchsorted(CACHE_BYTES, n_bytes))]
     n_steps = 1 if n_edits == 1 else 2 * n_edits
     return Workspace(
-        edits=make_edits(n_edits, problem.families.n_choices, problem.families.n_parameters),
+        edits=make_edits(n_edits, families.n_choices, families.n_parameters, families.n_inputs),
         drawn=Drawn(
             np.zeros(1, dtype=np.int64),
             np.zeros(n_steps, dtype=np.int64),
@@ -125,7 +125,7 @@ def make_workspace(problem: Problem, state: State, n_edits: int | None = None) -
             np.zeros(n_steps),
             np.zeros((n_steps, 2)),
         ),
-        columns=make_column_edits(n_edits, problem.families.n_decoded),
+        columns=make_column_edits(n_edits, families.n_decoded),
         products=make_products(factor, n_edits),
         scratch=make_scratch(factor),
         spare=copy_factor(factor) if problem.moves_shared else no_factor(),

@@ -19,7 +19,7 @@ from saltus.engine.kernels.state import Record, State, Workspace
 from saltus.engine.kernels.target import UNAFFORDABLE, count_after_edit, log_density_kernel
 from saltus.engine.problem.problem import Problem
 from saltus.families.inputs import MOST_KNOTS
-from saltus.families.registry import decode_term, draw_term, evaluate_term, propose_change, sharpen_term
+from saltus.families.registry import decode_term, draw_family, draw_term, evaluate_term, propose_change, sharpen_term
 from saltus.families.terms import Edits, copy_edit, edit_terms, make_edits, pick
 
 # Of the candidates, this share are changes of terms that are there, the rest fresh.
@@ -93,7 +93,7 @@ def draw_candidates(rng: np.random.Generator, problem: Problem, state: State, po
         if k > 0 and rng.random() < SHARE_OF_CHANGES:
             is_drawn, _ = propose_change(rng, families, terms, pick(rng, k), CHANGE_SCALE, edits, b)
         if not is_drawn:
-            draw_term(rng, families, edits, b)
+            draw_term(rng, families, draw_family(rng, families), 0, edits, b)
         edits.n_out[b] = 0
         edits.n_in[b] = 1
         if rng.random() < SHARE_SHARPENED:

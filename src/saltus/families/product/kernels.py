@@ -12,6 +12,7 @@ from saltus._typing import Floats, Ints
 from saltus._vectors import add_multiple, copy_column
 from saltus.families.inputs import (
     InputData,
+    draw_inputs,
     draw_other_input,
     draw_profile,
     draw_side,
@@ -63,16 +64,18 @@ def draw_factor(
 
 
 @kernel
-def draw_product(rng: np.random.Generator, data: InputData | None, family: int, edits: Edits, which: int) -> None:
-    """Draw the first incoming term of an edit from nu."""
+def draw_product(
+    rng: np.random.Generator, data: InputData | None, family: int, n_useful: int, edits: Edits, which: int
+) -> None:
+    """Draw the first incoming term of an edit from nu, its inputs among so many useful ones if they are enough."""
     if data is None:
         return
     choices, _ = begin_incoming(edits, which)
     g = draw_size(rng, data, family)
     choices[SIZE] = g
+    draw_inputs(rng, choices[FIRST:], A_FACTOR, g, data.n_knots.size, edits.useful[1], n_useful)
     for factor in range(g):
-        at = draw_other_input(rng, choices[FIRST:], A_FACTOR, factor, data.n_knots.size)
-        draw_factor(rng, data, family, edits, which, factor, at)
+        draw_factor(rng, data, family, edits, which, factor, choices[FIRST + A_FACTOR * factor + INPUT])
 
 
 @glue

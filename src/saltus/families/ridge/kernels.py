@@ -15,6 +15,7 @@ from saltus.families.inputs import (
     GENTLEST,
     STEEPEST,
     InputData,
+    draw_inputs,
     draw_other_input,
     draw_profile,
     draw_size,
@@ -47,16 +48,17 @@ kernel_direction = glue(direction_at)
 
 
 @kernel
-def draw_ridge(rng: np.random.Generator, data: InputData | None, family: int, edits: Edits, which: int) -> None:
-    """Draw the first incoming term of an edit from nu."""
+def draw_ridge(
+    rng: np.random.Generator, data: InputData | None, family: int, n_useful: int, edits: Edits, which: int
+) -> None:
+    """Draw the first incoming term of an edit from nu, its inputs among so many useful ones if they are enough."""
     if data is None:
         return
     choices, parameters = begin_incoming(edits, which)
     g = draw_size(rng, data, family)
     choices[SIZE] = g
     choices[PROFILE] = draw_profile(rng, data, family)
-    for i in range(g):
-        choices[FIRST + i] = draw_other_input(rng, choices[FIRST:], 1, i, data.n_knots.size)
+    draw_inputs(rng, choices[FIRST:], 1, g, data.n_knots.size, edits.useful[1], n_useful)
     for i in range(DIRECTION + g):
         parameters[i] = rng.random()
 
