@@ -371,7 +371,8 @@ def find_useful_inputs(families: Families, terms: Terms, left_out: int, edits: E
 def draw_informed_term(rng: np.random.Generator, families: Families, n_useful: int, edits: Edits, which: int) -> None:
     """Draw the first incoming term of an edit from q, given how many inputs other terms use: see `useful`."""
     family = draw_family(rng, families)
-    draw_term(rng, families, family, n_useful if rng.random() < SHARE_OF_USEFUL else 0, edits, which)
+    among = n_useful if n_useful > 0 and rng.random() < SHARE_OF_USEFUL else 0
+    draw_term(rng, families, family, among, edits, which)
 
 
 @glue

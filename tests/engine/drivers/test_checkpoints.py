@@ -49,7 +49,8 @@ print(killed)
 
 
 @needs_posix
-@pytest.mark.parametrize(("kind", "n_kills"), [pytest.param("given", 17, marks=pytest.mark.slow), ("auto", 3)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "n_kills"), [("given", 17), ("auto", 3)])
 def test_a_fit_that_is_killed_again_and_again_ends_as_if_it_had_not_been(kind, n_kills, tmp_path):
     with run_script(KILLED, kind, str(n_kills), str(tmp_path / "run.ckpt"), str(tmp_path / "model")) as process:
         out, err = process.communicate(timeout=300)

@@ -34,6 +34,7 @@ BASES = {
     "waves": "waves",
     "waves and others": [Ridge("wave", max_inputs=3), "gaussian", "hinges", Ridge("wave", 1, extrapolate="hold")],
 }
+SHOWN_BY_OTHERS = {"products", "ridges", "polynomials"}
 QUICK = {"n_iter": 2000, "n_chains": 2, "init": "empty", "random_state": 0}
 FEW_DRAWS = {"n_iter": 6000, "n_draws": 30, "n_chains": 2, "init": "empty", "random_state": 0}
 
@@ -53,32 +54,50 @@ def new():
     return np.random.default_rng(8).uniform(-4, 4, size=(60, 4))
 
 
+class Models(dict):
+    """Both estimators with every basis, each fitted when it is first asked for."""
+
+    def __init__(self, data):
+        super().__init__()
+        self.data = data
+
+    def __missing__(self, key):
+        kind, name = key
+        if kind == "annealed":
+            model = AnnealedRegressor(BASES[name], criterion=1.0, **QUICK)
+        else:
+            model = BayesianRegressor(BASES[name], **FEW_DRAWS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", saltus.DependentFeaturesWarning)
+            self[key] = model.fit(*self.data)
+        return self[key]
+
+
 @pytest.fixture(scope="module")
 def models(data):
-    """Fit both estimators with every basis, once."""
-    fitted = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", saltus.DependentFeaturesWarning)
-        for name, basis in BASES.items():
-            fitted["annealed", name] = AnnealedRegressor(basis, criterion=1.0, **QUICK).fit(*data)
-            fitted["bayesian", name] = BayesianRegressor(basis, **FEW_DRAWS).fit(*data)
-    return fitted
+    return Models(data)
 
 
-@pytest.fixture(params=[(kind, name) for name in BASES for kind in ("annealed", "bayesian")], ids=", ".join)
+def parametrize(key_of):
+    """Make a parameter of each basis; what others show nearly as well is left out unless asked for."""
+    marks = {name: [pytest.mark.slow] if name in SHOWN_BY_OTHERS else [] for name in BASES}
+    return [pytest.param(key, id=", ".join(key), marks=marks[name]) for name in BASES for key in key_of(name)]
+
+
+@pytest.fixture(params=parametrize(lambda name: [("annealed", name), ("bayesian", name)]))
 def model(request, models):
     return models[request.param]
 
 
-@pytest.fixture(params=BASES)
+@pytest.fixture(params=parametrize(lambda name: [("annealed", name)]))
 def annealed(request, models):
-    return models["annealed", request.param]
+    return models[request.param]
 
 
-@pytest.fixture(params=BASES)
+@pytest.fixture(params=parametrize(lambda name: [("bayesian", name)]))
 def bayesian(request, models):
-    return models["bayesian", request.param]
+    return models[request.param]
 
 
 def test_columns_of_many_draws_are_those_of_each(bayesian, monkeypatch):
