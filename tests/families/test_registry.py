@@ -41,8 +41,8 @@ OF_WAVES, OF_LINES, OF_USERS = {"project_wave", "replace_by_wave"}, {"multiply_b
         ("gaussian", OF_RADIAL),
         pytest.param("hinges", OF_PRODUCTS | OF_LINES, marks=pytest.mark.slow),
         pytest.param("ridges", OF_RIDGES | OF_LINES, marks=pytest.mark.slow),
-        ("a user's", OF_USERS),
-        ("waves", OF_WAVES | OF_LINES),
+        pytest.param("a user's", OF_USERS, marks=pytest.mark.slow),
+        pytest.param("waves", OF_WAVES | OF_LINES, marks=pytest.mark.slow),
     ],
 )
 def test_only_the_families_of_a_fit_are_compiled(tmp_path, basis, needed):

@@ -49,7 +49,7 @@ def covered_share(seed, name, c, n_new=20):
     return ((mixture.quantile(0.05) <= y_new) & (y_new <= mixture.quantile(0.95))).mean()
 
 
-@pytest.mark.parametrize(("name", "c"), [("a line", 1), ("two outputs", 2)])
+@pytest.mark.parametrize(("name", "c"), [pytest.param("a line", 1, marks=pytest.mark.slow), ("two outputs", 2)])
 def test_data_from_the_model(name, c):
     shares = np.array([covered_share(seed, name, c) for seed in range(300)])
     standard_error = shares.std(ddof=1) / np.sqrt(len(shares))
@@ -58,7 +58,7 @@ def test_data_from_the_model(name, c):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("name", "n_sets"), [("sinc", 6), ("two bumps", 4)])
+@pytest.mark.parametrize(("name", "n_sets"), [("sinc", 6), pytest.param("two bumps", 4, marks=pytest.mark.slow)])
 def test_new_y_of_noisy_data(name, n_sets):
     """Between 86 and 94 %, over a few sets of 100 rows and 4 000 new y in each."""
     shares = []

@@ -15,9 +15,12 @@ from tests.statistical.planted import ACCEPTS_TOO_MUCH, worst_t_with_bugs
 LIMIT = 4.85
 
 
+OTHERS = [("a line", 1), ("two outputs", 1), ("constant and dependent inputs", 1)]
+
+
 @pytest.mark.parametrize(
     ("name", "c"),
-    [("a line", 1), ("a line", 2), ("two outputs", 1), ("two outputs", 2), ("constant and dependent inputs", 1)],
+    [("a line", 2), ("two outputs", 2), *(pytest.param(*other, marks=pytest.mark.slow) for other in OTHERS)],
 )
 def test_geweke(name, c):
     assert np.abs(geweke.t_values(name, c, n_chains=100, n_rounds=150, n_prior=20_000)).max() < LIMIT
@@ -39,7 +42,7 @@ def test_geweke_with_several_families():
     assert np.abs(t).max() < LIMIT
 
 
-@pytest.mark.parametrize(("name", "c"), [("a line", 2), ("two outputs", 1)])
+@pytest.mark.parametrize(("name", "c"), [pytest.param("a line", 2, marks=pytest.mark.slow), ("two outputs", 1)])
 def test_geweke_with_a_relative_ridge(name, c):
     t = geweke.t_values(name, c, n_chains=100, n_rounds=150, n_prior=20_000, relative=True)
     assert np.abs(t).max() < LIMIT
