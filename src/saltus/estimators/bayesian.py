@@ -278,26 +278,48 @@ class BayesianRegressor(SampledModel):
         y : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
         """
         check_is_fitted(self)
-        rng = np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4))
-        return self._squeeze(self._predictive.sample(rng, check_inputs(self, X), n_samples))
+        return self._squeeze(self._predictive.sample(self._rng_of(random_state), check_inputs(self, X), n_samples))
 
-    def to_datatree(self) -> "xarray.DataTree":
+    def to_datatree(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        posterior_predictive: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> "xarray.DataTree":
         """Export the draws in the layout that ArviZ reads.
 
-        Terms are in the user's units, NaN where a draw has fewer than the most; `term_exists` says where.
+        Parameters
+        ----------
+        X, y : array-like, optional
+            The rows that the model was fitted to, which it does not keep: with them there are log likelihoods, so that
+            ArviZ can compare models by leaving rows out.
+        posterior_predictive : bool, default=False
+            Whether a new y is drawn for each row of X under each draw.
+        random_state : int, RandomState instance or None, default=0
+            Of the coefficients, which are drawn given the terms and the noise of each draw.
 
         Returns
         -------
         tree : xarray.DataTree
-            With the groups `posterior` (k, sigma_squared, g or, under a ridge, delta_squared and rate, term_exists, and
-            what the family names: for radial terms centers, widths, and the relevance of a learned metric) and
-            `sample_stats` (lp). Needs the extra `xarray`.
+            With the groups `posterior` (k, sigma_squared, g or, under a ridge, delta_squared and rate, and what terms
+            share, such as the relevance of a learned metric), `terms` (for each term whether it exists, since draws
+            have different numbers of terms, and what its family names, such as centers and widths of radial terms; in
+            the user's units, NaN where there is no term) and `sample_stats` (lp); with X and y also `log_likelihood`
+            and `observed_data`, and `posterior_predictive` if asked for. Needs the extra `xarray`.
         """
         check_is_fitted(self)
-        from saltus.inspection.datatree import make_datatree
+        from saltus.inspection.datatree import add_rows, make_datatree
+
+        if (X is None) != (y is None) or (posterior_predictive and X is None):
+            raise ValueError(
+                "to_datatree needs both X and y, the rows that the model was fitted to, or neither; "
+                "posterior_predictive=True needs them."
+            )
 
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        return make_datatree(
+        tree = make_datatree(
             [chain.draws for chain in self.chains_],
             self._predictive.features,
             self._predictive.outputs,
@@ -305,6 +327,17 @@ class BayesianRegressor(SampledModel):
             {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(self)},
             has_ridge=self._has_ridge(self._predictive.features.mixture.chooses_inputs),
         )
+        if X is not None and y is not None:
+            from saltus.inspection.metrics import check_rows
+
+            inputs, targets = check_rows(self, X, y)
+            rng = self._rng_of(random_state)
+            add_rows(tree, self._predictive, rng, inputs, targets, posterior_predictive=posterior_predictive)
+        return tree
+
+    @staticmethod
+    def _rng_of(random_state: int | np.random.RandomState | None) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4))
 
     def _has_ridge(self, chooses_inputs: bool) -> bool:
         """Say whether the prior of the coefficients is the hierarchical ridge."""

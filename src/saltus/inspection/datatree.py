@@ -8,7 +8,7 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.engine.problem.scaling import OutputScale
 from saltus.engine.results.draws import Draws
-from saltus.engine.results.predictive import Features
+from saltus.engine.results.predictive import Features, Predictive
 from saltus.families.terms import join_terms
 
 if TYPE_CHECKING:
@@ -24,7 +24,11 @@ def make_datatree(
     *,
     has_ridge: bool,
 ) -> "xarray.DataTree":
-    """Build the groups `posterior` and `sample_stats`. What terms are made of, the family names."""
+    """Build the groups `posterior`, `terms` and `sample_stats`. What terms are made of, the family names.
+
+    Terms have a group of their own: the first term of one draw has nothing to do with the first of the next, so that
+    averages over draws say nothing.
+    """
     try:
         import xarray
     except ImportError as error:
@@ -51,9 +55,13 @@ def make_datatree(
             "k": (("chain", "draw"), np.array([draws.n_terms for draws in chains])),
             "sigma_squared": of_output("sigma_squared", outputs.scale**2),
             **above,
-            "term_exists": (("chain", "draw", "term"), exists),
         },
-        coords=coordinates,
+        coords={name: values for name, values in coordinates.items() if name != "term"},
+        attrs=attributes,
+    )
+    of_terms = xarray.Dataset(
+        {"exists": (("chain", "draw", "term"), exists)},
+        coords={name: values for name, values in coordinates.items() if name != "output"},
         attrs=attributes,
     )
     terms = join_terms([draws.all_terms for draws in chains])
@@ -62,12 +70,44 @@ def make_datatree(
         if axes[0] == "term":  # spread out, NaN where a draw has fewer terms than the most
             padded = np.full((*exists.shape, *values.shape[1:]), np.nan)
             padded[exists] = values
-            values = padded
-        posterior[name] = (("chain", "draw", *axes), values)
+            of_terms[name] = (("chain", "draw", *axes), padded)
+        else:
+            posterior[name] = (("chain", "draw", *axes), values)
     log_posterior = np.array([draws.log_posterior for draws in chains])
     statistics = xarray.Dataset(
         {"lp": (("chain", "draw"), log_posterior)},
         coords={name: coordinates[name] for name in ("chain", "draw")},
         attrs=attributes,
     )
-    return xarray.DataTree.from_dict({"posterior": posterior, "sample_stats": statistics})
+    return xarray.DataTree.from_dict({"posterior": posterior, "terms": of_terms, "sample_stats": statistics})
+
+
+def add_rows(
+    tree: "xarray.DataTree",
+    predictive: Predictive,
+    rng: np.random.Generator,
+    X: Floats,
+    Y: Floats,
+    *,
+    posterior_predictive: bool,
+) -> None:
+    """Add what draws say of rows (N, d) and (N, c): log likelihoods, and new y if asked for. Mutates the tree."""
+    import xarray
+
+    sizes = tree["posterior"].sizes
+    log_likelihood, new = np.empty((2, len(predictive.draws), *Y.shape))
+    for j, (f, sigma_squared) in enumerate(predictive.functions(rng, X)):
+        log_likelihood[j] = -0.5 * (np.log(2.0 * np.pi * sigma_squared) + (Y - f) ** 2 / sigma_squared)
+        if posterior_predictive:
+            new[j] = f + np.sqrt(sigma_squared) * rng.standard_normal(f.shape)
+    axes = ("row",) if Y.shape[1] == 1 else ("row", "output")
+    shape = Y.shape[: len(axes)]
+
+    def group(values: Floats, *before: str) -> "xarray.DataTree":
+        spread = values.reshape(*(sizes[name] for name in before), *shape)
+        return xarray.DataTree(xarray.Dataset({"y": ((*before, *axes), spread)}, attrs=tree["posterior"].attrs))
+
+    tree["log_likelihood"] = group(log_likelihood, "chain", "draw")
+    tree["observed_data"] = group(Y)
+    if posterior_predictive:
+        tree["posterior_predictive"] = group(new, "chain", "draw")

@@ -188,16 +188,17 @@ def test_the_code_of_a_report_makes_the_model_again(models, data, new, name):
 
 
 def test_draws_are_in_the_datatree(bayesian):
-    tree = bayesian.to_datatree()["posterior"]
+    whole = bayesian.to_datatree()
+    tree = whole["terms"]
     box, mixture = bayesian._predictive.features.box, bayesian._predictive.features.mixture
     for number, chain in enumerate(bayesian.chains_):
-        np.testing.assert_array_equal(tree["term_exists"][number].sum("term"), chain.draws.n_terms)
+        np.testing.assert_array_equal(tree["exists"][number].sum("term"), chain.draws.n_terms)
         for n, draw in enumerate(chain.draws):
             k = len(draw.terms)
             np.testing.assert_array_equal(tree["family"][number, n][:k], draw.terms.family)
             assert np.isnan(tree["family"][number, n][k:]).all()
             np.testing.assert_array_equal(tree["places"][number, n][:k], mixture.inspection.places(box, draw.terms))
-    assert ("relevance" in tree) == (mixture.radial_family >= 0)
+    assert ("relevance" in whole["posterior"]) == (mixture.radial_family >= 0)
 
 
 def test_inputs_in_use_are_those_of_the_terms(model):

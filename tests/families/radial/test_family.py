@@ -197,9 +197,9 @@ def test_a_sampler_has_no_term_that_sees_less_than_one_row(posterior):
 
 def test_draws_have_widths(posterior):
     _, model = posterior
-    tree, (family,) = model.to_datatree()["posterior"], model._predictive.features.mixture.members
+    tree, (family,) = model.to_datatree()["terms"], model._predictive.features.mixture.members
     for n, draw in enumerate(model.chains_[0].draws):
         widths = tree["widths"].to_numpy()[0, n]
-        np.testing.assert_array_equal(~np.isnan(widths), tree["term_exists"].to_numpy()[0, n])
+        np.testing.assert_array_equal(~np.isnan(widths), tree["exists"].to_numpy()[0, n])
         np.testing.assert_array_equal(widths[: len(draw.terms)], 1 / family.decode(draw.terms.parameters)[1])
     assert np.nanstd(tree["widths"]) > 0.3

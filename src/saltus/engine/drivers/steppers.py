@@ -113,17 +113,18 @@ class RidgeStepper:
         return walk.rng, problem, prior, walk.tuning, walk.state, walk.work, hierarchy, walk.record
 
     def draw(self, walk: Walk, log_posterior: float) -> Draw:
-        """Copy the ridge's solution."""
+        """Copy the ridge's solution, and draw the variances of the noise given the terms as they are now."""
         ridge, problem, terms = self.hierarchy.ridge, self.design.problem, terms_as_value(walk.state.terms)
         m = problem.m_fixed + int(walk.state.n_columns[0])
         K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
+        S = self.prior.g0 + np.maximum(ridge.S, problem.rss_floor)
         return Draw(
             terms=terms,
             mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
             K=K,
-            S=self.prior.g0 + np.maximum(ridge.S, problem.rss_floor),
+            S=S,
             prior_width=ridge.delta_squared.copy(),
-            sigma_squared=self.hierarchy.sigma_squared.copy(),
+            sigma_squared=0.5 * S / walk.rng.standard_gamma(0.5 * (self.prior.v0 + problem.n_total), S.size),
             rate=float(self.hierarchy.rate[0]),
             log_posterior=log_posterior,
         )

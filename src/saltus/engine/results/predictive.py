@@ -175,6 +175,14 @@ class Predictive:
         squared = self.outputs.scale**2
         return Mixture(self.outputs.mean + self.outputs.scale * mean, squared * signal, squared * noise, self.degrees)
 
+    def functions(self, rng: np.random.Generator, X: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Draw the function (N, c) at rows of X under each draw, given the variances (c,) of its noise."""
+        for draw, D in zip(self.draws, self.features.columns(X, self.draws), strict=True):
+            sigma = np.sqrt(draw.sigma_squared)
+            alpha = np.stack([K @ rng.standard_normal(len(K)) for K in draw.K], axis=1)
+            f = D @ (draw.mean + sigma * alpha)
+            yield self.outputs.mean + self.outputs.scale * f, self.outputs.scale**2 * draw.sigma_squared
+
     def sample(self, rng: np.random.Generator, X: Floats, n_samples: int) -> Floats:
         """Draw functions with noise from the posterior, (N, c, n_samples): rows of one sample share their function."""
         samples = np.empty((len(X), len(self.outputs.scale), n_samples))
