@@ -1,5 +1,7 @@
 """The ridge's triangles after many edits are those made from scratch, and those of the normal equations."""
 
+from math import factorial
+
 import numpy as np
 import pytest
 from numba import njit
@@ -51,12 +53,20 @@ def test_edits_keep_the_triangles(name, c, relative):
         S = ridge.S.copy()
         D = geweke.design_matrix(design, state.terms.parameters[:k])
         V = np.diag(geweke.root_shares(design, state.terms.parameters[:k]) ** 2) if relative else np.eye(m)
+        rate = hierarchy.rate[0]
+        dense = k * np.log(rate) - np.log(sum(rate**j / factorial(j) for j in range(design.problem.k_max + 1)))
+        dense += (prior.e1 - 0.5) * np.log(rate) - prior.e2 * rate
         for i in range(c):
             W = D.T @ D + V / ridge.delta_squared[i]
             np.testing.assert_allclose(K[i] @ K[i].T @ W, np.eye(m), atol=1e-8)
             alpha = np.linalg.solve(W, D.T @ design.Y[:, i])
             np.testing.assert_allclose(K[i] @ ridge.zeta[i, 0, :m], alpha, atol=1e-8)
             assert S[i] == pytest.approx(design.Y[:, i] @ (design.Y[:, i] - D @ alpha), rel=1e-9)
+            delta_squared, n_rows = ridge.delta_squared[i], design.problem.n_total
+            dense -= 0.5 * m * np.log(delta_squared) + 0.5 * np.linalg.slogdet(W)[1] - 0.5 * np.linalg.slogdet(V)[1]
+            dense -= 0.5 * (n_rows + prior.v0) * np.log(0.5 * (prior.g0 + S[i]))
+            dense -= (prior.a + 1) * np.log(delta_squared) + prior.b / delta_squared
+        assert value == pytest.approx(dense, abs=1e-6)
         refresh(state.factor, ridge, design.problem.m_fixed, k)
         np.testing.assert_allclose(ridge.S, S, rtol=1e-9)
         assert density(design.problem, prior, hierarchy, k) == pytest.approx(value, abs=1e-7)
