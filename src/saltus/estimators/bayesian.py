@@ -4,16 +4,14 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-import saltus
 from saltus._typing import Floats
 from saltus.engine.drivers.outputs import Posterior
 from saltus.engine.drivers.sample import network_of_draw, sample_posterior
@@ -25,12 +23,9 @@ from saltus.engine.results.left_out import correct_intervals
 from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.checks import TrainingData, check_inputs
-from saltus.estimators.sampled import SampledModel
+from saltus.estimators.sampled import SampledModel, rng_of
 from saltus.estimators.sampling import make_settings, resolve_chains, resolve_iterations
 from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedMixture
-
-if TYPE_CHECKING:
-    import xarray
 
 
 class BayesianRegressor(SampledModel):
@@ -278,66 +273,7 @@ class BayesianRegressor(SampledModel):
         y : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
         """
         check_is_fitted(self)
-        return self._squeeze(self._predictive.sample(self._rng_of(random_state), check_inputs(self, X), n_samples))
-
-    def to_datatree(
-        self,
-        X: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        posterior_predictive: bool = False,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> "xarray.DataTree":
-        """Export the draws in the layout that ArviZ reads.
-
-        Parameters
-        ----------
-        X, y : array-like, optional
-            The rows that the model was fitted to, which it does not keep: with them there are log likelihoods, so that
-            ArviZ can compare models by leaving rows out.
-        posterior_predictive : bool, default=False
-            Whether a new y is drawn for each row of X under each draw.
-        random_state : int, RandomState instance or None, default=0
-            Of the coefficients, which are drawn given the terms and the noise of each draw.
-
-        Returns
-        -------
-        tree : xarray.DataTree
-            With the groups `posterior` (k, sigma_squared, g or, under a ridge, delta_squared and rate, and what terms
-            share, such as the relevance of a learned metric), `terms` (for each term whether it exists, since draws
-            have different numbers of terms, and what its family names, such as centers and widths of radial terms; in
-            the user's units, NaN where there is no term) and `sample_stats` (lp); with X and y also `log_likelihood`
-            and `observed_data`, and `posterior_predictive` if asked for. Needs the extra `xarray`.
-        """
-        check_is_fitted(self)
-        from saltus.inspection.datatree import add_rows, make_datatree
-
-        if (X is None) != (y is None) or (posterior_predictive and X is None):
-            raise ValueError(
-                "to_datatree needs both X and y, the rows that the model was fitted to, or neither; "
-                "posterior_predictive=True needs them."
-            )
-
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        tree = make_datatree(
-            [chain.draws for chain in self.chains_],
-            self._predictive.features,
-            self._predictive.outputs,
-            [str(name) for name in names],
-            {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(self)},
-            has_ridge=self._has_ridge(self._predictive.features.mixture.chooses_inputs),
-        )
-        if X is not None and y is not None:
-            from saltus.inspection.metrics import check_rows
-
-            inputs, targets = check_rows(self, X, y)
-            rng = self._rng_of(random_state)
-            add_rows(tree, self._predictive, rng, inputs, targets, posterior_predictive=posterior_predictive)
-        return tree
-
-    @staticmethod
-    def _rng_of(random_state: int | np.random.RandomState | None) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4))
+        return self._squeeze(self._predictive.sample(rng_of(random_state), check_inputs(self, X), n_samples))
 
     def _has_ridge(self, chooses_inputs: bool) -> bool:
         """Say whether the prior of the coefficients is the hierarchical ridge."""

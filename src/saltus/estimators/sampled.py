@@ -1,8 +1,12 @@
 """A model that is an average over draws of a posterior. What it answers when it is asked."""
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
 from saltus.engine.drivers.outputs import PosteriorChain
@@ -15,6 +19,7 @@ from saltus.families.terms import join_terms
 from saltus.families.words import InputUse
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.axes import Axes
 
     from saltus.inspection.curves import Curve
@@ -39,6 +44,44 @@ class SampledModel(NetworkRegressor):
         "mean": "The mean of a new y",
         "std": "Its standard deviation, noise included",
     }
+
+    def to_datatree(
+        self,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        posterior_predictive: bool = False,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> "xarray.DataTree":
+        """Export the draws in the layout that ArviZ reads.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            The rows that the model was fitted to, which it does not keep: with them there are log likelihoods, so that
+            ArviZ can compare models by leaving rows out.
+        posterior_predictive : bool, default=False
+            Whether a new y is drawn for each row of X under each draw.
+        random_state : int, RandomState instance or None, default=0
+            Of the coefficients, which are drawn given the terms and the noise of each draw.
+
+        Returns
+        -------
+        tree : xarray.DataTree
+            With the groups `posterior` (k, sigma_squared, g or, under a ridge, delta_squared and rate, and what terms
+            share, such as the relevance of a learned metric), `terms` (for each term whether it exists, since draws
+            have different numbers of terms, and what its family names, such as centers and widths of radial terms; in
+            the user's units, NaN where there is no term) and `sample_stats` (lp); with X and y also `log_likelihood`
+            and `observed_data`, and `posterior_predictive` if asked for. Needs the extra `xarray`.
+        """
+        check_is_fitted(self)
+        from saltus.inspection.datatree import describe_draws
+
+        return describe_draws(self, rng_of(random_state), X, y, posterior_predictive=posterior_predictive)
+
+    @abstractmethod
+    def _has_ridge(self, chooses_inputs: bool) -> bool:
+        """Say whether the prior of the coefficients is the hierarchical ridge."""
 
     @property
     def _single_network(self) -> Network:
@@ -119,3 +162,8 @@ def lacks_draws(model: SampledModel) -> bool:
     """Say whether the fit ended with fewer draws or chains than were asked for."""
     n_draws = min(model.n_draws, model.n_iter_)
     return len(model.chains_) < model.n_chains_ or len(model.chains_[0].draws) < n_draws
+
+
+def rng_of(random_state: int | np.random.RandomState | None) -> np.random.Generator:
+    """Make a generator of what scikit-learn takes for one."""
+    return np.random.default_rng(check_random_state(random_state).randint(0, 2**31 - 1, size=4))

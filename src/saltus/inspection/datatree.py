@@ -4,15 +4,48 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+import saltus
 from saltus._typing import Floats
 from saltus.engine.problem.scaling import OutputScale
 from saltus.engine.results.draws import Draws
 from saltus.engine.results.predictive import Features, Predictive
+from saltus.estimators.sampled import SampledModel
 from saltus.families.terms import join_terms
+from saltus.inspection.metrics import check_rows
 
 if TYPE_CHECKING:
     import xarray
+
+
+def describe_draws(
+    model: SampledModel,
+    rng: np.random.Generator,
+    X: ArrayLike | None,
+    y: ArrayLike | None,
+    *,
+    posterior_predictive: bool,
+) -> "xarray.DataTree":
+    """Export the draws of a model and, where rows are given, what they say of these."""
+    if (X is None) != (y is None) or (posterior_predictive and X is None):
+        raise ValueError(
+            "to_datatree needs both X and y, the rows that the model was fitted to, or neither; "
+            "posterior_predictive=True needs them."
+        )
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    tree = make_datatree(
+        [chain.draws for chain in model.chains_],
+        model._predictive.features,
+        model._predictive.outputs,
+        [str(name) for name in names],
+        {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(model)},
+        has_ridge=model._has_ridge(model._predictive.features.mixture.chooses_inputs),
+    )
+    if X is not None and y is not None:
+        inputs, targets = check_rows(model, X, y)
+        add_rows(tree, model._predictive, rng, inputs, targets, posterior_predictive=posterior_predictive)
+    return tree
 
 
 def make_datatree(

@@ -202,10 +202,16 @@ class GStepper:
         shrink = np.ones((self.g.size, m))
         shrink[:, m_fixed:] = (self.g / (1.0 + self.g))[:, None]
         S = self.prior.sums(problem, factor.rss, self.g)
+        mean, K = inverse @ (shrink * factor.Z[:, :m]).T, inverse * np.sqrt(shrink)[:, None, :]
+        widest = np.full(m, np.inf)
+        widest[m_fixed:] = self.design.mixture.coefficient_spreads(terms)[1]
+        for i, variance in enumerate(S / problem.degrees):
+            if is_spread(mean[:, i], np.sqrt(variance) * K[i], widest):
+                mean[:, i], K[i] = held_back(R, factor.Z[i, :m], shrink[i], np.sqrt(variance) / widest)
         return Draw(
             terms=terms,
-            mean=inverse @ (shrink * factor.Z[:, :m]).T,
-            K=inverse * np.sqrt(shrink)[:, None, :],
+            mean=mean,
+            K=K,
             S=S,
             prior_width=self.g.copy(),
             sigma_squared=0.5 * S / walk.rng.standard_gamma(0.5 * problem.degrees, S.size),
@@ -221,3 +227,21 @@ class GStepper:
     def restore(self, prior_width: Floats, sigma_squared: Floats, rate: Floats) -> None:
         """Put g back."""
         self._set(prior_width.copy())
+
+
+def is_spread(mean: Floats, root: Floats, widest: Floats) -> bool:
+    """Say whether coefficients, given their mean and the root (m, m) of their covariance, may well be too large."""
+    return bool((np.abs(mean) + np.sqrt(np.square(root).sum(axis=1)) > widest).any())
+
+
+def held_back(R: Floats, z: Floats, shrink: Floats, precision: Floats) -> tuple[Floats, Floats]:
+    """Find the mean (m,) and K (m, m) of coefficients that have a prior of their own beside the g-prior.
+
+    Columns that all but depend on each other leave their coefficients free to be huge and cancel, as they do at rows
+    and nowhere else: beyond these, a wave that goes on no longer cancels a bump that does not. One year beyond 247
+    years of sunspots a posterior was off by six standard deviations of y. `precision` has the standard deviation of the
+    noise over that of each coefficient. O(m^3).
+    """
+    triangle = np.linalg.qr(np.vstack([R / np.sqrt(shrink)[:, None], np.diag(precision)]), mode="r")
+    K = solve_triangular(triangle * np.sign(np.diag(triangle))[:, None], np.eye(len(R)))
+    return K @ (K.T @ (R.T @ z)), K
