@@ -96,10 +96,10 @@ def test_time_to_spare_changes_nothing(data):
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::saltus.EarlyEndWarning")
-@pytest.mark.parametrize("n_warmup", [10_000, None])
-def test_a_sampler_ended_by_max_time_goes_on_from_its_checkpoint(data, tmp_path, n_warmup):
+@pytest.mark.parametrize(("basis", "n_warmup"), [("gaussian", 10_000), ("gaussian", None), ("hinges", None)])
+def test_a_sampler_ended_by_max_time_goes_on_from_its_checkpoint(data, tmp_path, basis, n_warmup):
     path = tmp_path / "run.ckpt"
-    model = BayesianRegressor("gaussian", n_iter=200_000, n_warmup=n_warmup, n_draws=200, n_chains=2, random_state=0)
+    model = BayesianRegressor(basis, n_iter=200_000, n_warmup=n_warmup, n_draws=200, n_chains=2, random_state=0)
     whole = model.fit(*data).chains_
     cut = model.set_params(max_time=0.5).fit(*data, checkpoint=path, checkpoint_every=0)
     assert "Stopped by max_time" in cut.status_

@@ -124,7 +124,7 @@ class RidgeStepper:
             K=K,
             S=S,
             prior_width=ridge.delta_squared.copy(),
-            sigma_squared=0.5 * S / walk.rng.standard_gamma(0.5 * (self.prior.v0 + problem.n_total), S.size),
+            sigma_squared=draw_variances(walk.rng, S, self.prior.v0 + problem.n_total),
             rate=float(self.hierarchy.rate[0]),
             log_posterior=log_posterior,
         )
@@ -214,7 +214,7 @@ class GStepper:
             K=K,
             S=S,
             prior_width=self.g.copy(),
-            sigma_squared=0.5 * S / walk.rng.standard_gamma(0.5 * problem.degrees, S.size),
+            sigma_squared=draw_variances(walk.rng, S, problem.degrees),
             rate=0.0,
             log_posterior=log_posterior,
         )
@@ -245,3 +245,12 @@ def held_back(R: Floats, z: Floats, shrink: Floats, precision: Floats) -> tuple[
     triangle = np.linalg.qr(np.vstack([R / np.sqrt(shrink)[:, None], np.diag(precision)]), mode="r")
     K = solve_triangular(triangle * np.sign(np.diag(triangle))[:, None], np.eye(len(R)))
     return K @ (K.T @ (R.T @ z)), K
+
+
+def draw_variances(rng: np.random.Generator, S: Floats, degrees: float) -> Floats:
+    """Draw the variances of the noise given sums of squares S (c,), without moving the chain's generator on.
+
+    Where a chain draws depends on how long it is to be: when it goes on, it must go on as if it had not drawn.
+    """
+    ahead = np.random.Generator(rng.bit_generator.jumped())  # type: ignore[attr-defined]
+    return 0.5 * S / ahead.standard_gamma(0.5 * degrees, S.size)
