@@ -83,7 +83,7 @@ class TestLeftOut:
         repeated = correct_intervals(
             model._predictive, chain, np.repeat(X, weight, axis=0), np.repeat(y, weight)[:, None], np.ones(weight.sum())
         )
-        assert np.abs(weighted - repeated).max() < 0.01
+        np.testing.assert_allclose(weighted, repeated, atol=1e-8)
 
     def test_corrections_are_saved(self, models, tmp_path):
         X, _ = data(heavy)

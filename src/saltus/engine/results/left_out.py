@@ -27,6 +27,8 @@ LARGEST_LEVERAGE = 1.0 - 1e-6
 # Intervals are corrected where Kolmogorov's statistic of the rows' probabilities, times the root of their number, is
 # beyond this, which it is once in a thousand times where the posterior is right.
 LARGEST_DEVIATION = 1.95
+# Probabilities that are the same to so many digits are equal.
+ROUNDED = 9
 # Corrections are kept as a table of probabilities at this many even distances.
 N_STEPS = 200
 
@@ -78,8 +80,9 @@ def correct_intervals(predictive: Predictive, chain: Ints, X: Floats, Y: Floats,
     found = np.tile(wanted, (Y.shape[1], 1))
     is_needed = False
     for i, of_output in enumerate(below.T):
-        order = np.argsort(of_output)
-        seen, counts = of_output[order], weight[rows][order]
+        # Rows that are equal are one of their weight.
+        seen, number = np.unique(of_output.round(ROUNDED), return_inverse=True)
+        counts = np.bincount(number, weight[rows])
         share = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
         effective = counts.sum() ** 2 / np.square(counts).sum()
         if np.sqrt(effective) * np.abs(seen - share).max() > LARGEST_DEVIATION:
