@@ -5,6 +5,7 @@ import dataclasses
 import os
 import pickle
 import stat
+import zipfile
 from typing import Annotated, NotRequired, get_args, get_origin, get_type_hints
 
 import joblib
@@ -233,9 +234,15 @@ def test_a_class_derived_by_the_user_is_not_saved_as_its_base(models, tmp_path):
 
 
 def test_a_model_that_is_too_large_is_not_saved(models, tmp_path, monkeypatch):
-    monkeypatch.setattr("saltus.storage.container.LARGEST_FILE", 30_000)
-    with pytest.raises(FileError, match=r"cannot be saved: its file unpacks to \d+ bytes"):
-        models["annealed"].save(tmp_path / "model.saltus")
+    path = tmp_path / "model.saltus"
+    models["annealed"].save(path)
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    assert path.stat().st_size < unpacked
+    path.unlink()
+    monkeypatch.setattr("saltus.storage.container.LARGEST_FILE", unpacked - 1)
+    with pytest.raises(FileError, match=rf"cannot be saved: its file unpacks to {unpacked} bytes"):
+        models["annealed"].save(path)
     assert list(tmp_path.iterdir()) == []
 
 
