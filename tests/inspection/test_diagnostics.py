@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from saltus import BayesianRegressor, Radial
 from saltus.datasets import make_robot_arm
 from saltus.engine.results.chains import MoveCount
-from saltus.inspection.diagnostics import Diagnostic, diagnose, judge
+from saltus.inspection.diagnostics import N_POINTS, Diagnostic, collect_scalars, diagnose, judge
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -29,6 +29,32 @@ def test_diagnostics_are_quiet_when_chains_agree_and_say_so():
     names = [d.name for d in model.diagnostics_]
     assert names[:3] == ["k", "log posterior", "sigma^2"]
     assert all(d.rhat <= 1.01 for d in model.diagnostics_)
+
+
+def test_the_function_is_judged_with_all_that_is_uncertain_of_it():
+    """Its draws spread as the posterior says, coefficients included; given the terms alone they spread far less."""
+    rng = np.random.default_rng(3)
+    X = rng.random((80, 1))
+    y = X[:, 0] ** 2 + 0.3 * rng.standard_normal(80)
+    model = BayesianRegressor("bumps", n_draws=500, n_iter=5_000, random_state=0)
+    seen = {}
+
+    def keep(chains, design, predictive):
+        seen.update(design=design, predictive=predictive, chains=chains)
+        return collect_scalars(chains, design, predictive)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("saltus.inspection.diagnostics.collect_scalars", keep)
+        model.fit(X, y)
+    scalars = collect_scalars(**seen)
+    points = seen["design"].box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, 1)))
+    ((_, mixture),) = seen["predictive"].mixtures(points)
+    of_posterior = mixture.of_function.moments()[1][:, 0]
+    of_means = mixture.mean[:, :, 0].var(axis=0)
+    assert (of_means < 0.7 * of_posterior).all()
+    for p in range(N_POINTS):
+        # 4 000 draws, most of them worth an independent one: three standard errors are 7 %.
+        assert scalars[f"f at point {p}"].var() == pytest.approx(of_posterior[p], rel=0.07)
 
 
 def test_complaints_name_their_remedy():

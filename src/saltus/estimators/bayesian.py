@@ -344,9 +344,7 @@ class BayesianRegressor(SampledModel):
         shared = np.concatenate([chain.draws.shared for chain in chains])
         self._keep(design.mixture.inspection.posterior_attributes(design.box, shared), FAMILY_POSTERIOR_ATTRIBUTES)
         self.chains_ = chains
-        self.diagnostics_ = diagnose(
-            collect_scalars([chain.draws for chain in chains], design, self._predictive.features)
-        )
+        self.diagnostics_ = diagnose(collect_scalars([chain.draws for chain in chains], design, predictive))
         why = f"Stopped by max_time after {self.max_time:g} s" if posterior.out_of_time else posterior.ended_early
         ending = describe_early_end(why, self._what_there_is(posterior)) if why else ""
         if posterior.n_unconverged is not None:

@@ -12,8 +12,8 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import MoveCount
-from saltus.engine.results.draws import Draw, Draws
-from saltus.engine.results.predictive import Features
+from saltus.engine.results.draws import Draws
+from saltus.engine.results.predictive import Predictive
 from saltus.families.registry import MAY_NEVER_BE_ACCEPTED
 from saltus.inspection.document import count
 
@@ -45,25 +45,24 @@ class Diagnostic:
         return min(self.ess_bulk, self.ess_tail)
 
 
-def collect_scalars(chains: Sequence[Draws], design: Design, features: Features) -> dict[str, Floats]:
-    """Collect scalars that do not depend on how terms are numbered, each (n_chains, n_draws)."""
+def collect_scalars(chains: Sequence[Draws], design: Design, predictive: Predictive) -> dict[str, Floats]:
+    """Collect scalars that do not depend on how terms are numbered, each (n_chains, n_draws).
+
+    The function is drawn with its coefficients: what chains disagree on is judged beside all that is uncertain of it.
+    """
     scalars = {
         "k": np.array([draws.n_terms for draws in chains], dtype=np.float64),
         "log posterior": np.array([draws.log_posterior for draws in chains]),
     }
     points = design.box.from_unit(np.random.default_rng(0).uniform(0.2, 0.8, (N_POINTS, design.box.varies.sum())))
-    values = np.array([predicted_by_draws(points, list(draws), features) for draws in chains])
+    drawn = [f for f, _ in predictive.functions(np.random.default_rng(0), points)]
+    values = np.array(drawn).reshape(len(chains), -1, *drawn[0].shape)
     for i in range(design.Y.shape[1]):
         of = f" of output {i}" if design.Y.shape[1] > 1 else ""
         scalars[f"sigma^2{of}"] = np.array([draws.sigma_squared[:, i] for draws in chains])
         for p in range(N_POINTS):
             scalars[f"f at point {p}{of}"] = values[:, :, p, i]
     return scalars
-
-
-def predicted_by_draws(points: Floats, draws: Sequence[Draw], features: Features) -> list[Floats]:
-    """Predict (N, c) by each draw, outputs scaled."""
-    return [D @ draw.mean for draw, D in zip(draws, features.columns(points, draws), strict=True)]
 
 
 def diagnose(scalars: Mapping[str, Floats]) -> tuple[Diagnostic, ...]:
