@@ -57,6 +57,21 @@ class TestLeftOut:
         weights = np.r_[10.0 * np.exp(50.0) / 100, np.ones(99)]
         np.testing.assert_allclose(average_left_out(values, log_density), weights[0] / weights.sum(), rtol=1e-6)
 
+    def test_the_more_columns_a_row_has_the_more_weights_over_all_chains_count(self, models, monkeypatch):
+        model = models[heavy]
+        X, y = data(heavy)
+        predictive, chain = model._predictive, np.repeat([0, 1], [len(chain.draws) for chain in model.chains_])
+
+        def found(times):
+            monkeypatch.setattr("saltus.engine.results.left_out.ACROSS_A_COLUMN", times)
+            return probabilities_left_out(predictive, chain, X, y[:, None])
+
+        n_columns = np.mean([len(draw.mean) for draw in predictive.draws])
+        across, within = found(np.inf), found(0.0)
+        assert np.abs(across - within).max() > 1e-3
+        expected = within + 6.0 * n_columns / (N - 1) * (across - within)
+        np.testing.assert_allclose(found(6.0), expected, rtol=0.02, atol=1e-6)
+
     def test_intervals_stay_as_they_are_where_noise_is_normal(self, models):
         assert models[normal]._predictive.corrected is None
         assert "Left out" not in str(models[normal].summary())

@@ -239,11 +239,22 @@ def test_a_network_that_falls_far_behind_grows_no_more():
 def test_networks_of_ridges_are_better_after_a_long_descent():
     problem = make_problem("three inputs")
     design = design_of(problem, ["hinges", "ridges"])
-    landscape, rng = Landscape.of(design), np.random.default_rng(0)
-    found = grow_and_descend(rng, design, landscape, empty_state(design), lambda: True)
-    assert set(found.terms.family) <= {1, 2}, "ridges and linear terms"
-    short = replace(DEFAULT_POLICY, flops_of_a_descent=0.0, flops_of_a_long_descent=0.0)
-    not_far = grow_and_descend(
-        np.random.default_rng(0), design, replace(landscape, policy=short), empty_state(design), lambda: True
-    )
-    assert found.log_posterior > not_far.log_posterior + 1
+    landscape = Landscape.of(design)
+
+    def found(**policy):
+        there = replace(landscape, policy=replace(DEFAULT_POLICY, **policy))
+        return grow_and_descend(np.random.default_rng(0), design, there, empty_state(design), lambda: True, 20)
+
+    far, not_far = found(), found(flops_of_a_descent=0.0, flops_of_a_long_descent=0.0)
+    assert set(far.terms.family) <= {1, 2}, "ridges and linear terms"
+    assert far.log_posterior > not_far.log_posterior + 1
+    # With many rows they descend with some of these first, and end where they would have.
+    in_stages = found(many_rows=20, rows_at_first=20)
+    assert in_stages.log_posterior == pytest.approx(landscape.value(in_stages.terms))
+    assert in_stages.log_posterior != far.log_posterior
+    assert in_stages.log_posterior > not_far.log_posterior
+
+
+def test_networks_that_descend_far_grow_with_the_rows():
+    found = [DEFAULT_POLICY.terms_of_long_descent(n_rows) for n_rows in (1_000, 18_000, 24_000, 36_000, 1e6)]
+    assert found == [150, 150, 200, 300, 300]

@@ -80,7 +80,7 @@ def calibrate(
         if n_distinct >= policy.fewest_rows_to_descend and design.mixture.descended_from is not None:
             for among in design.mixture.grown_from[1:]:
                 networks = networks_on_path(
-                    rng, design, criteria, policy, go_on, among=among, most=policy.most_terms_to_descend
+                    rng, design, criteria, policy, go_on, among=among, most=policy.terms_to_descend
                 )
                 of_fold = np.minimum(of_fold, [error(network) for network in networks])
             network = descended_network(rng, design, make_criterion(design, COST_DESCENDED), policy, go_on)
@@ -111,7 +111,8 @@ def descended_network(
     design = replace(design, problem=design.problem._replace(criterion=criterion))
     state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     landscape = Landscape.of(design, rng, policy=policy)
-    set_independent_terms(design, state, grow_and_descend(rng, design, landscape, state, go_on).terms)
+    found = grow_and_descend(rng, design, landscape, state, go_on, policy.terms_to_descend)
+    set_independent_terms(design, state, found.terms)
     return present_network(design, state)
 
 

@@ -32,7 +32,8 @@ def find_start(task: RoundTask, state: State, landscape: Landscape | None, go_on
 
     descends = task.designs.descends
     if descends[task.number % len(descends)]:
-        return grow_and_descend(rng, design, landscape, state, go_on).terms
+        n_terms = landscape.policy.terms_of_long_descent(design.problem.n_total)
+        return grow_and_descend(rng, design, landscape, state, go_on, n_terms).terms
     if design.mixture.chooses_inputs:
         grown = grow_best(rng, design, state, landscape.policy, go_on)
         return grown if task.samples else refine(landscape, grown, go_on).terms

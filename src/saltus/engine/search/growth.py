@@ -11,7 +11,7 @@ from saltus.engine.search.elimination import eliminate
 from saltus.engine.search.gradient import flops_of_a_gradient
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.policy import SearchPolicy
-from saltus.engine.search.pruning import GoOn, descend, independent
+from saltus.engine.search.pruning import GoOn, coarse_to_fine, descend, independent
 from saltus.engine.search.selection import make_pool, select
 from saltus.engine.search.starts import set_terms
 from saltus.families.registry import count_columns
@@ -114,16 +114,24 @@ def grow_best(
 
 
 def grow_and_descend(
-    rng: np.random.Generator, design: Design, landscape: Landscape, state: State, go_on: GoOn
+    rng: np.random.Generator, design: Design, landscape: Landscape, state: State, go_on: GoOn, n_terms: int
 ) -> Candidate:
-    """Grow a network from the families of which some may be worth a long descent, and descend."""
-    policy, among = landscape.policy, design.mixture.descended_from
-    terms, values = grow(rng, design, state, policy, go_on, most=policy.most_terms_to_descend, among=among)
-    return refine(landscape, terms.take(slice(int(values.argmax()))), go_on, far=True)
+    """Grow a network of so many terms from the families of which some may be worth a long descent, and descend.
+
+    Where there are many rows, with some of them first.
+    """
+    among = design.mixture.descended_from
+    terms, values = grow(rng, design, state, landscape.policy, go_on, most=n_terms, among=among)
+    terms = terms.take(slice(int(values.argmax())))
+    landscapes = coarse_to_fine(rng, design, landscape) if landscape.has_many_rows else [landscape]
+    for each in landscapes:
+        found = refine(each, terms, go_on, n_far=n_terms)
+        terms = found.terms
+    return found
 
 
-def refine(landscape: Landscape, terms: TermSet, go_on: GoOn, *, far: bool = False) -> Candidate:
-    """Eliminate what is not needed and descend, as far as the usual budget goes, or that of a long descent."""
+def refine(landscape: Landscape, terms: TermSet, go_on: GoOn, *, n_far: int = 0) -> Candidate:
+    """Eliminate what is not needed and descend, as far as the usual budget goes, or that of so many terms' descent."""
     at = eliminated(landscape, independent(landscape, terms))
     # By the sum of the weights, so that a weight of 2 gives the search of the row twice.
     n_rows = min(landscape.problem.n_total, landscape.policy.most_rows)
@@ -131,8 +139,9 @@ def refine(landscape: Landscape, terms: TermSet, go_on: GoOn, *, far: bool = Fal
     flops = n_rows * flops_of_a_gradient(landscape.problem, max(n_columns, 1))
     policy = landscape.policy
     n_flops, n_most = policy.flops_of_a_descent, policy.most_evaluations
-    if far:
-        n_flops = max(n_flops, policy.flops_of_a_long_descent * n_rows)
+    if n_far > 0:
+        larger = (n_far / policy.terms_to_descend) ** 3
+        n_flops = max(n_flops, larger * policy.flops_of_a_long_descent * n_rows)
         n_most = policy.most_evaluations_of_a_long_descent
     n_evaluations = min(int(n_flops / flops), n_most)
     if n_evaluations >= policy.fewest_evaluations and at.k > 0:

@@ -63,8 +63,14 @@ class SearchPolicy:
     # far: so many operations for each row, and evaluations.
     fewest_rows_to_descend: int = 1_000
     flops_of_a_long_descent: float = 6e6
-    most_evaluations_of_a_long_descent: int = 100
-    most_terms_to_descend: int = 150
+    most_evaluations_of_a_long_descent: int = 120
+    terms_to_descend: int = 150
+    # If chains then start with such networks, these have a term for each so many rows, no fewer than those and no more
+    # than this, and evaluations in proportion, which take operations in proportion to the cube of the terms. Split 12
+    # of kin40k, error of one network over the spread of y, and CPU seconds: .184 and 18 with 150 terms and 100
+    # evaluations, .166 and 47 with 300, .095 to .127 and 60 with 300 terms and 120, and .092 by the average of four.
+    rows_a_descended_term: int = 120
+    most_terms_to_descend: int = 300
     fewest_evaluations: int = 5
 
     # Values of log pi this near are as good as the same. So are, with many rows, those that differ by `same_a_row` for
@@ -79,6 +85,10 @@ class SearchPolicy:
     def candidates_of(self, n_inputs: int) -> int:
         """Say how many candidates forward selection draws for a term."""
         return min(self.candidates, self.candidates_an_input * n_inputs)
+
+    def terms_of_long_descent(self, n_rows: float) -> int:
+        """Say how many terms networks have with which chains start that descend far."""
+        return min(max(int(n_rows / self.rows_a_descended_term), self.terms_to_descend), self.most_terms_to_descend)
 
     def terms_past_best(self, k: int) -> int:
         """Say how many terms forward selection brings in after the best network so far, of k terms, before it ends."""
