@@ -20,6 +20,7 @@ from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.span import degrees_of_freedom, span_criterion
 from saltus.engine.results.left_out import correct_intervals
+from saltus.engine.results.leverages import effective_parameters
 from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.checks import TrainingData, check_inputs
@@ -87,6 +88,9 @@ class BayesianRegressor(SampledModel):
     ----------
     posterior_k_ : dict
         The posterior probability of each number of terms.
+    effective_parameters_ : float or ndarray of shape (n_outputs,)
+        The effective degrees of freedom of the fit, in the mean over draws: the trace of the matrix that takes y to it,
+        which is the number of coefficients, less what their prior holds back.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         The posterior mean of the noise variance.
     relevance_, inclusion_ : ndarray of shape (n_features,)
@@ -336,6 +340,7 @@ class BayesianRegressor(SampledModel):
         chain_of_draw = np.repeat(np.arange(len(chains)), [len(chain.draws) for chain in chains])
         corrected = correct_intervals(predictive, chain_of_draw, data.X, data.Y, data.weight)
         self._predictive = replace(predictive, corrected=corrected)
+        self.effective_parameters_ = self._squeeze_outputs(effective_parameters(predictive, data.X, data.weight))
         sizes, counts = np.unique(np.concatenate([chain.draws.n_terms for chain in chains]), return_counts=True)
         self.posterior_k_ = {int(k): float(n) / len(draws) for k, n in zip(sizes, counts, strict=True)}
         variance = np.mean([draw.sigma_squared for draw in draws], axis=0) * design.outputs.scale**2

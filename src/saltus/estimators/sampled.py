@@ -1,7 +1,7 @@
 """A model that is an average over draws of a posterior. What it answers when it is asked."""
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,7 @@ class SampledModel(NetworkRegressor):
     n_chains_: int
     max_time: float | None
     chains_: tuple[PosteriorChain, ...]
+    effective_parameters_: Any
     map_estimate_: Network
     _predictive: Predictive
 

@@ -281,10 +281,13 @@ def _posterior_of_size(model: BayesianRegressor) -> Section:
     low, high = interval_of_size(posterior)
     inside = sum(share for k, share in posterior.items() if low <= k <= high)
     n_draws = sum(len(chain.draws) for chain in model.chains_)
+    effective = [f"{number:.3g}" for number in np.atleast_1d(model.effective_parameters_).tolist()]
     said = [
         f"Most probably {count(mode, 'term')} ({percent(posterior[mode])}); "
         f"{join_sizes(range(low, high + 1))} with probability {percent(inside)}.",
         f"Predictions average {count(n_draws, 'network')} drawn from the posterior.",
+        f"In the mean a network has {join_names(effective)} effective degrees of freedom: it follows the data as "
+        f"closely as a fit with so many coefficients that nothing holds back.",
     ]
     if posterior.get(largest_size(model), 0.0) > HARDLY:
         said.append("k_max cuts the posterior off: raise k_max.")

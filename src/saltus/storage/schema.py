@@ -112,6 +112,7 @@ class FittedBayesian(Fitted):
     _predictive: Predictive
     chains_: tuple[PosteriorChain, ...]
     diagnostics_: tuple[Diagnostic, ...]
+    effective_parameters_: Annotated[float | Floats, "c"]
     map_estimate_: Network
     n_chains_: int
     n_iter_: int

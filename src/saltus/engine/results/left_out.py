@@ -23,10 +23,9 @@ from scipy.special import gammaln
 
 from saltus._thinning import spread_out
 from saltus._typing import Floats, Ints
+from saltus.engine.results.leverages import MOST_DRAWS, MOST_ROWS, leverages
 from saltus.engine.results.predictive import Predictive, student_distribution
 
-# Rows and draws that are looked at, at most: with 300 columns these are 20 GFlop.
-MOST_ROWS, MOST_DRAWS = 2_000, 100
 LARGEST_LEVERAGE = 1.0 - 1e-6
 
 # Weights over all draws count for so many times the columns for each row, and no more than all.
@@ -54,7 +53,7 @@ def probabilities_left_out(predictive: Predictive, chain: Ints, X: Floats, Y: Fl
     log_unit = gammaln(0.5 * (degrees + 1.0)) - gammaln(0.5 * degrees) - 0.5 * np.log(degrees * np.pi)
     for j, (draw, D) in enumerate(zip(draws, predictive.features.columns(X, draws), strict=True)):
         for i, K in enumerate(draw.K):
-            left = 1.0 - np.minimum(np.square(D @ K).sum(axis=1), LARGEST_LEVERAGE)
+            left = 1.0 - np.minimum(leverages(D, K), LARGEST_LEVERAGE)
             residual = scaled[:, i] - D @ draw.mean[:, i]
             S = np.maximum(draw.S[i] - residual**2 / left, np.finfo(np.float64).eps * draw.S[i])
             scale = np.sqrt(S / degrees / left)
@@ -64,7 +63,8 @@ def probabilities_left_out(predictive: Predictive, chain: Ints, X: Floats, Y: Fl
     of_chains = chain[chosen]
     each = [of_chains == number for number in np.unique(of_chains)]
     within = np.mean([average_left_out(below[of_one], log_density[of_one]) for of_one in each], axis=0)
-    across = min(ACROSS_A_COLUMN * np.mean([len(draw.mean) for draw in draws]) / predictive.degrees, 1.0)
+    n_columns = float(np.mean([len(draw.mean) for draw in draws]))
+    across = min(ACROSS_A_COLUMN * n_columns / predictive.degrees, 1.0)
     return across * average_left_out(below, log_density) + (1.0 - across) * within
 
 
