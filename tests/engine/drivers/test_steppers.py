@@ -44,3 +44,19 @@ def test_waves_that_cancel_within_the_data_are_held_back(monkeypatch):
     held = largest()
     monkeypatch.setattr("saltus.engine.drivers.steppers.is_spread", lambda *_: False)
     assert held < 0.5 * largest()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_no_coefficient_is_larger_than_any_may_be(monkeypatch):
+    """Whatever its term is: here steps, which nothing else holds."""
+    rng = np.random.default_rng(0)
+    X = rng.random((100, 1))
+    y = (X[:, 0] > 0.5) + 0.1 * rng.standard_normal(100)
+
+    def largest():
+        model = BayesianRegressor("steps", linear="none", n_iter=200, n_chains=1, n_draws=20, random_state=0).fit(X, y)
+        return max(np.abs(draw.mean[1:]).max() for draw in model.chains_[0].draws)
+
+    assert largest() > 1.5
+    monkeypatch.setattr("saltus.engine.drivers.steppers.WIDEST_OF_ANY", 0.01)
+    assert largest() < 0.5
