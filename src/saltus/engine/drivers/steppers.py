@@ -30,9 +30,9 @@ STEPS_BETWEEN_G = 200
 FAR_LARGER = 3.0
 
 # Coefficients of draws are held back beyond so many standard deviations of y, whatever their terms are: a step and a
-# steep sigmoid that cut off the same rows cancel at all rows with coefficients of thousands, and not in between. Of 1 000
-# draws on 188 rows one was off by 4 000 standard deviations at a new row, and the mean by 2.4. Noisy functions, seeds 22
-# and 23: .998 of the error without this.
+# steep sigmoid that cut off the same rows cancel at all rows with coefficients of thousands, and not in between. Of
+# 1 000 draws on 188 rows one was off by 4 000 standard deviations at a new row, and the mean by 2.4. Noisy functions,
+# seeds 22 and 23: .998 of the error without this.
 WIDEST_OF_ANY = 100.0
 
 
@@ -157,7 +157,7 @@ class GStepper:
 
     @property
     def widest_of_any(self) -> float:
-        """How large coefficients of terms that choose their inputs may be; those of radial terms alone may be larger."""
+        """How large coefficients may be; those of radial terms alone may be as large as they like."""
         return WIDEST_OF_ANY if self._base.mixture.chooses_inputs else np.inf
 
     def _set(self, g: Floats) -> None:
