@@ -153,12 +153,9 @@ class GStepper:
 
     def __init__(self, design: Design, prior: GPrior) -> None:
         self.prior, self._base = prior, design
+        # Coefficients of radial terms alone may be as large as they like.
+        self.widest_of_any = WIDEST_OF_ANY if design.mixture.chooses_inputs else np.inf
         self._set(prior.start)
-
-    @property
-    def widest_of_any(self) -> float:
-        """How large coefficients may be; those of radial terms alone may be as large as they like."""
-        return WIDEST_OF_ANY if self._base.mixture.chooses_inputs else np.inf
 
     def _set(self, g: Floats) -> None:
         self.g = g
