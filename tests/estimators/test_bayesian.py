@@ -32,11 +32,12 @@ def fitted():
     return X, Y, BayesianRegressor(FAMILY, k_max=20, **QUICK).fit(X, Y)
 
 
-def shares(D, m_fixed):
-    """What of the sum of squares of each column the linear term does not explain; 1 for the linear term itself."""
-    linear = np.linalg.qr(D[:, :m_fixed])[0]
-    rest = D - linear @ (linear.T @ D)
-    return np.where(np.arange(D.shape[1]) < m_fixed, 1.0, (rest**2).sum(axis=0) / (D**2).sum(axis=0))
+def relative(D, d, m_fixed):
+    """D and rows d under the relative ridge: terms less their linear part over the rows of D, at their length there."""
+    slope = np.linalg.lstsq(D[:, :m_fixed], D[:, m_fixed:])[0]
+    rest, rest_of_d = (rows[:, m_fixed:] - rows[:, :m_fixed] @ slope for rows in (D, d))
+    length = np.sqrt((D[:, m_fixed:] ** 2).sum(axis=0) / (rest**2).sum(axis=0))
+    return np.hstack([D[:, :m_fixed], rest * length]), np.hstack([d[:, :m_fixed], rest_of_d * length])
 
 
 def components(X, Y, model, new):
@@ -54,10 +55,10 @@ def components(X, Y, model, new):
     means, scales = [], []
     for chain in model.chains_:
         for draw in chain.draws:
-            D, d = features(X, draw), features(new, draw)
+            D, d = relative(features(X, draw), features(new, draw), 3)
             mean, scale = [], []
             for i in range(Y.shape[1]):
-                W = D.T @ D + np.diag(shares(D, 3)) / draw.prior_width[i]
+                W = D.T @ D + np.eye(D.shape[1]) / draw.prior_width[i]
                 alpha = np.linalg.solve(W, D.T @ scaled[:, i])
                 S = scaled[:, i] @ (scaled[:, i] - D @ alpha)
                 leverage = np.einsum("nm,mn->n", d, np.linalg.solve(W, d.T))

@@ -257,7 +257,7 @@ def test_moments_of_two_rows_have_no_deviation():
 
 def test_a_posterior_of_real_size_is_a_small_graph():
     X, Y = make_data(200)
-    model = BayesianRegressor("gaussian", n_iter=2000, n_draws=250, random_state=0).fit(X, Y[:, 0])
+    model = BayesianRegressor(**PAPER_PRIORS, n_iter=2000, n_draws=250, random_state=0).fit(X, Y[:, 0])
     draws = model._predictive.draws
     sizes = [len(draw.terms) for draw in draws]
     assert len(draws) == 1000
@@ -272,7 +272,7 @@ def test_a_posterior_of_real_size_is_a_small_graph():
 def test_draws_are_not_padded_to_the_size_of_the_largest():
     X = np.linspace(-3, 3, 150)[:, None]
     y = np.sinc(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(150)
-    model = BayesianRegressor(**PAPER_PRIORS, n_iter=2000, n_draws=250, random_state=0).fit(X, y)
+    model = BayesianRegressor("gaussian", n_iter=2000, n_draws=250, random_state=0).fit(X, y)
     draws = model._predictive.draws
     numbers = np.array([draw.K.size + draw.mean.size for draw in draws])
     assert numbers.max() > 2 * numbers.mean()

@@ -23,11 +23,12 @@ PRIOR = np.array([MEAN**k / factorial(k) for k in range(K_MAX + 1)])
 PRIOR /= PRIOR.sum()
 
 
-def make_flat_design(name, *, own_widths=False):
+def make_flat_design(name, *, own_widths=False, width=None):
     """Make the design of a problem, without its likelihood."""
     problem = make_problem(name, n_rows=2000 if own_widths else 150)
     # Narrow enough for near-collinear columns, which are refused, to be rare; wide enough to be seen.
-    width = 0.07 if own_widths else 0.17 * np.linalg.matrix_rank(problem.X - problem.X.mean(axis=0))
+    if width is None:
+        width = 0.07 if own_widths else 0.17 * np.linalg.matrix_rank(problem.X - problem.X.mean(axis=0))
     radial = Radial("gaussian", width, metric="standardized", widths="own" if own_widths else "shared")
     penalty = -np.arange(K_MAX + 1) * np.log(MEAN)
     design = make_with(problem.X, problem.Y, radial, penalty, weight=problem.weight, margin=0.0, ridge=True)

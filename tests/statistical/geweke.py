@@ -11,8 +11,9 @@ from math import factorial
 import numpy as np
 
 from saltus import Product, Radial, Ridge
-from saltus.engine.kernels.factor import COLLINEAR, refactor
+from saltus.engine.kernels.factor import VANISHED, refactor
 from saltus.engine.kernels.gibbs import Prior, run_sample_block, start_hierarchy
+from saltus.engine.kernels.ridge import SMALLEST_SHARE
 from saltus.engine.kernels.state import Tuning, make_workspace, start_record, start_state
 from saltus.engine.problem.criteria import free_criterion
 from saltus.engine.search.starts import are_seen, set_terms
@@ -39,14 +40,17 @@ MIXED = [
 ]
 
 
-def make_model(name, c, learned=False, own_widths=False, mixed=False):
-    """Make a design on the inputs of a problem, for c outputs; its Y is to be filled."""
+def make_model(name, c, learned=False, own_widths=False, mixed=False, wide=False):
+    """Make a design on the inputs of a problem, for c outputs; its Y is to be filled.
+
+    Wide terms are nearly linear, and depend on each other.
+    """
     problem = make_problem(name, n_rows=count_rows(learned or own_widths or mixed))
     rank = np.linalg.matrix_rank(problem.X - problem.X.mean(axis=0))
     # r has no scale of its own, so that no relevance makes columns depend on each other.
     radial = Radial("linear", metric="learned")
     if not learned:
-        width = (0.5 if own_widths else 0.35) * rank
+        width = (1.2 if wide else 0.5 if own_widths else 0.35) * rank
         radial = Radial("gaussian", width, metric="standardized", widths="own" if own_widths else "shared")
     basis = MIXED if mixed else radial
     criterion = free_criterion(K_MAX, 2 * c + 10, 10)
@@ -59,34 +63,31 @@ def as_terms(design, centers, shared=None):
     return centers if isinstance(centers, TermSet) else terms_at(design, centers, shared)
 
 
-def design_matrix(design, centers, shared=None):
-    columns = design.columns(as_terms(design, centers, shared))
-    return np.hstack([design.linear.Q @ design.linear.R, columns])
+def design_matrix(design, centers, shared=None, *, relative=False):
+    """D, with what terms have beside their linear part, at their length, where the ridge is relative."""
+    columns, Q = design.columns(as_terms(design, centers, shared)), design.linear.Q
+    if relative:
+        rest = columns - Q @ (Q.T @ columns)
+        columns = rest * np.sqrt((columns**2).sum(axis=0) / (rest**2).sum(axis=0))
+    return np.hstack([Q @ design.linear.R, columns])
 
 
 def draw_relevance(rng, d):
     return np.where(rng.random(d) < 0.5, np.exp(rng.uniform(-1, 1, d) * np.log(100.0)), 0.0)
 
 
-def are_independent(design, centers, relevance):
+def are_there(design, centers, relevance):
     """Whether a chain could be there: |x - mu| is linear where mu is beyond the data, and constant with no input on."""
-    D = design_matrix(design, centers, relevance)
-    terms, m_fixed = as_terms(design, centers, relevance), design.problem.m_fixed
-    if not are_seen(design.problem, terms, D[:, m_fixed:]).all():
+    terms, Q = as_terms(design, centers, relevance), design.linear.Q
+    columns = design.columns(terms)
+    if not are_seen(design.problem, terms, columns).all():
         return False
-    rest = np.diag(np.linalg.qr(D, mode="r")) ** 2
-    return (rest > COLLINEAR * (D**2).sum(axis=0)).all()
+    rest = columns - Q @ (Q.T @ columns)
+    return ((rest**2).sum(axis=0) > SMALLEST_SHARE * (columns**2).sum(axis=0) + VANISHED).all()
 
 
-def root_shares(design, centers):
-    """Roots of what the linear term does not explain of each column's sum of squares; 1 for the linear term itself."""
-    P, Q = design.columns(terms_at(design, centers)), design.linear.Q
-    rest = P - Q @ (Q.T @ P)
-    return np.concatenate([np.ones(Q.shape[1]), np.sqrt((rest**2).sum(axis=0) / (P**2).sum(axis=0))])
-
-
-def draw_from_prior(rng, design, *, learned=False, relative=False, mixed=False):
-    """Draw from the joint prior, or the part of it where columns are independent."""
+def draw_from_prior(rng, design, *, learned=False, mixed=False):
+    """Draw from the joint prior, or the part of it where no column is linear."""
     family, m_fixed, c = radial_of(design), design.problem.m_fixed, design.Y.shape[1]
     relevance = family.starting_shared
     while True:
@@ -94,15 +95,13 @@ def draw_from_prior(rng, design, *, learned=False, relative=False, mixed=False):
         centers = design.mixture.draw(rng, k) if mixed else rng.random((k, family.n_parameters))
         if learned:
             relevance = draw_relevance(rng, relevance.size)
-        if not (family.own_widths or learned or mixed) or are_independent(design, centers, relevance):
+        if not (family.own_widths or learned or mixed) or are_there(design, centers, relevance):
             break
     delta_squared = PRIOR.b / rng.gamma(PRIOR.a, size=c)
     sigma_squared = 0.5 * PRIOR.g0 / rng.gamma(0.5 * PRIOR.v0, size=c)
     scale = np.sqrt(sigma_squared * delta_squared)
     n_columns = design.mixture.owners_of_columns(centers).size if mixed else k
     alpha = scale[:, None] * rng.standard_normal((c, m_fixed + n_columns))
-    if relative:
-        alpha /= root_shares(design, centers)
     return rate, centers, delta_squared, sigma_squared, alpha, relevance
 
 
@@ -137,11 +136,11 @@ def statistics(rate, centers, delta_squared, sigma_squared, alpha, relevance):
 
 def run_chain(rng, name, c, n_rounds, learned, relative, own_widths, mixed):
     """Average the statistics over a chain on parameters and data."""
-    design = make_model(name, c, learned, own_widths, mixed)
+    design = make_model(name, c, learned, own_widths, mixed, wide=relative)
     n_rows = count_rows(learned or own_widths or mixed)
     m_fixed = design.problem.m_fixed
     rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(
-        rng, design, learned=learned, relative=relative, mixed=mixed
+        rng, design, learned=learned, mixed=mixed
     )
     tuning = Tuning(0.15, 0.2, True, *([3] if learned else []))
     state = start_state(design.problem, design.linear.Q, design.Y, relevance)
@@ -154,7 +153,7 @@ def run_chain(rng, name, c, n_rounds, learned, relative, own_widths, mixed):
     seen = []
     for r in range(n_rounds):
         present = terms_as_value(terms)
-        D = design_matrix(design, present)[:n_rows]
+        D = design_matrix(design, present, relative=relative)[:n_rows]
         mean = D @ hierarchy.alpha[:, : D.shape[1]].T
         design.Y[:n_rows] = mean + np.sqrt(hierarchy.sigma_squared) * rng.standard_normal((n_rows, c))
         set_terms(design, state, present)
@@ -171,7 +170,7 @@ def run_chain(rng, name, c, n_rounds, learned, relative, own_widths, mixed):
                 present if mixed else present.parameters,
                 hierarchy.ridge.delta_squared,
                 hierarchy.sigma_squared,
-                alpha * root_shares(design, present.parameters) if relative else alpha,
+                alpha,
                 terms.shared,
             )
         )
@@ -191,12 +190,9 @@ def t_values(
     own_widths=False,
     mixed=False,
 ):
-    """Student's t of each statistic: chains against independent draws of the prior.
-
-    Coefficients are taken in units of their prior, so those drawn exactly need no shares.
-    """
+    """Student's t of each statistic: chains against independent draws of the prior."""
     rng = np.random.default_rng([seed, c, *name.encode()])
-    design = make_model(name, c, learned, own_widths, mixed)
+    design = make_model(name, c, learned, own_widths, mixed, wide=relative)
     exact = np.array([statistics(*draw_from_prior(rng, design, learned=learned, mixed=mixed)) for _ in range(n_prior)])
     children = np.random.SeedSequence([seed, c, *name.encode()]).spawn(n_chains)
     runs = [

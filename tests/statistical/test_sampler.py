@@ -101,10 +101,14 @@ def test_posterior_of_k_agrees_with_quadrature(name):
     assert np.abs(t).max() < 6  # two-sided p = 5e-7 at 39 degrees of freedom
 
 
-def test_without_data_the_prior_of_k_comes_back():
-    """With N = 0 rows' worth of likelihood, and a ridge that nothing informs, k is Poisson, cut at k_max."""
+@pytest.mark.parametrize("width", [0.35, 10.0])
+def test_without_data_the_prior_of_k_comes_back(width):
+    """With N = 0 rows' worth of likelihood, and a ridge that nothing informs, k is Poisson, cut at k_max.
+
+    So it is if terms are so wide that they are nearly linear, and each nearly in the span of the others.
+    """
     rate = 3.0
-    design = flat_likelihood.make_flat_design("weights")
+    design = flat_likelihood.make_flat_design("weights", width=width)
     # S and |W| do not enter: the ridge is so narrow that W = I/delta^2, and g0 outweighs every S.
     narrow = 1e-12
     prior = Prior(v0=1.0, g0=1e12, a=1e7, b=1e7 * narrow, e1=1e7 * rate, e2=1e7)
@@ -113,7 +117,7 @@ def test_without_data_the_prior_of_k_comes_back():
     assert np.abs(t).max() < 6
 
 
-GIBBS = "engine/kernels/gibbs.py"
+GIBBS, RIDGE = "engine/kernels/gibbs.py", "engine/kernels/ridge.py"
 
 BUGS = {
     "the truncation of the Poisson forgotten": [
@@ -131,17 +135,24 @@ BUGS = {
 }
 
 RELATIVE_BUGS = {
-    "the share of a column that goes out forgotten": [
-        ("log_ratio -= 0.5 * ridge.S.size * np.log(ridge.share[m_fixed + out[b]])", "pass")
+    "columns less their linear part keep the length of that": [
+        ("else R[i, j] / ridge.root[j]", "else R[i, j]"),
+        ("root = np.sqrt(rest / squared) if ridge.relative else 1.0", "root = 1.0"),
+        ("gram[2 * a] = squared", "gram[2 * a] = rest"),
     ],
-    "Gibbs without the shares": [("squared += ridge.share[j] * alpha[j] * alpha[j]", "squared += alpha[j] * alpha[j]")],
+    "a refresh forgets the length of what is left": [
+        (
+            "ridge.root[j] = np.sqrt(max(rest / (linear + rest), SMALLEST_SHARE))",
+            "ridge.root[j] = np.sqrt(max(rest / (linear + rest), 0.5))",
+        )
+    ],
 }
 
 
 @pytest.mark.planted
 @pytest.mark.parametrize("name", RELATIVE_BUGS)
 def test_planted_bugs_of_a_relative_ridge_are_caught(name, tmp_path):
-    worst = worst_t_with_bugs(tmp_path, [(GIBBS, RELATIVE_BUGS[name])], "geweke", ["a line", "2", "relative"])
+    worst = worst_t_with_bugs(tmp_path, [(RIDGE, RELATIVE_BUGS[name])], "geweke", ["a line", "2", "relative"])
     assert worst > 2 * LIMIT
 
 

@@ -35,16 +35,15 @@ class BayesianRegressor(SampledModel):
     For terms that choose their inputs, under a g-prior: see `prior`. For radial ones, the hierarchical model of
     Andrieu, de Freitas and Doucet (Neural Computation, 2001), on standardised inputs and outputs: the number k of terms
     has a Poisson prior, cut at k_max, whose rate L has a Gamma prior; the parameters of terms are uniform, and with
-    them the centres of radial terms in the box of the data; the coefficients of output i are N(0, sigma_i^2 delta_i^2
-    V^-1), with inverse-gamma priors on sigma_i^2 and delta_i^2. For radial terms whose metric is learned, each input is
+    them the centres of radial terms in the box of the data; the coefficients of output i are N(0, sigma_i^2 delta_i^2),
+    with inverse-gamma priors on sigma_i^2 and delta_i^2. For radial terms whose metric is learned, each input is
     in the metric with probability 1/2, with a relevance whose logarithm is uniform between those of 0.01 and 100, and
     the squares of a Gaussian over the rows sum to 1 or more. Where terms have widths of their own, the logarithm of
     each width is uniform between those of 1/4 and 4. Predictions average over the posterior of the size, the terms and
     all of these.
 
     The defaults were chosen by error to the truth on simulated data. ``saltus.demo.PAPER_PRIORS`` has the options that
-    make it the papers' model: cubic radial terms under the standardised metric, ``ridge="plain"``, ``ridge_scale=10``,
-    ``rate_shape=rate_rate=1e-4``.
+    make it the papers' model: cubic radial terms under the standardised metric, ``ridge="plain"``, ``ridge_scale=10``.
 
     Parameters
     ----------
@@ -75,14 +74,13 @@ class BayesianRegressor(SampledModel):
     noise_shape, noise_scale : float, default=0.0
         v0 and g0 of sigma^2 ~ IG(v0/2, g0/2), in units of the variance of y. 0 and 0 is the papers' improper prior.
     ridge : {"relative", "plain"}, default="relative"
-        With prior="ridge", V, which is diagonal. "plain": I, as in the papers. "relative": for a term the share of its
-        sum of squares over the rows that the linear term does not explain, so that wide terms, which are nearly linear,
-        may have large coefficients; 1 for the linear term itself.
-    ridge_shape, ridge_scale : float, default=2.0 and 2e4
+        With prior="ridge", what a coefficient belongs to. "plain": the column of its term, as in the papers.
+        "relative": what of that the linear term does not explain, at the length of the column, so that wide terms,
+        which are nearly linear, may have large coefficients.
+    ridge_shape, ridge_scale : float, default=2.0 and 200.0
         a and b of delta^2 ~ IG(a, b). The papers: 2 and 10.
-    rate_shape, rate_rate : float, default=1000.0 and 10.0
-        e1 and e2 of L ~ Gamma(1/2 + e1, e2): by default L is near 100, so that what keeps k small is the ridge and not
-        the prior of k. The papers: 1e-4 and 1e-4.
+    rate_shape, rate_rate : float, default=1e-4 and 1e-4
+        e1 and e2 of L ~ Gamma(1/2 + e1, e2), as in the papers.
 
     Attributes
     ----------
@@ -168,9 +166,9 @@ class BayesianRegressor(SampledModel):
         noise_scale: float = 0.0,
         ridge: str = "relative",
         ridge_shape: float = 2.0,
-        ridge_scale: float = 2e4,
-        rate_shape: float = 1000.0,
-        rate_rate: float = 10.0,
+        ridge_scale: float = 200.0,
+        rate_shape: float = 1e-4,
+        rate_rate: float = 1e-4,
         split_scale: float = 0.1,
         walk_scale: float = 0.1,
         box_margin: float = 0.1,

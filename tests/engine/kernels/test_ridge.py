@@ -30,7 +30,7 @@ def density(problem, prior, hierarchy, k):
 @pytest.mark.parametrize("relative", [False, True])
 @pytest.mark.parametrize(("name", "c"), [("a line", 1), ("two outputs", 2), ("constant and dependent inputs", 2)])
 def test_edits_keep_the_triangles(name, c, relative):
-    design = geweke.make_model(name, c)
+    design = geweke.make_model(name, c, wide=relative)
     rng = np.random.default_rng(1)
     design.Y[: geweke.N_ROWS] = rng.standard_normal((geweke.N_ROWS, c))
     state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
@@ -51,19 +51,18 @@ def test_edits_keep_the_triangles(name, c, relative):
         m = design.problem.m_fixed + k
         K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
         S = ridge.S.copy()
-        D = geweke.design_matrix(design, state.terms.parameters[:k])
-        V = np.diag(geweke.root_shares(design, state.terms.parameters[:k]) ** 2) if relative else np.eye(m)
+        D = geweke.design_matrix(design, state.terms.parameters[:k], relative=relative)
         rate = hierarchy.rate[0]
         dense = k * np.log(rate) - np.log(sum(rate**j / factorial(j) for j in range(design.problem.k_max + 1)))
         dense += (prior.e1 - 0.5) * np.log(rate) - prior.e2 * rate
         for i in range(c):
-            W = D.T @ D + V / ridge.delta_squared[i]
+            W = D.T @ D + np.eye(m) / ridge.delta_squared[i]
             np.testing.assert_allclose(K[i] @ K[i].T @ W, np.eye(m), atol=1e-8)
             alpha = np.linalg.solve(W, D.T @ design.Y[:, i])
             np.testing.assert_allclose(K[i] @ ridge.zeta[i, 0, :m], alpha, atol=1e-8)
             assert S[i] == pytest.approx(design.Y[:, i] @ (design.Y[:, i] - D @ alpha), rel=1e-9)
             delta_squared, n_rows = ridge.delta_squared[i], design.problem.n_total
-            dense -= 0.5 * m * np.log(delta_squared) + 0.5 * np.linalg.slogdet(W)[1] - 0.5 * np.linalg.slogdet(V)[1]
+            dense -= 0.5 * m * np.log(delta_squared) + 0.5 * np.linalg.slogdet(W)[1]
             dense -= 0.5 * (n_rows + prior.v0) * np.log(0.5 * (prior.g0 + S[i]))
             dense -= (prior.a + 1) * np.log(delta_squared) + prior.b / delta_squared
         assert value == pytest.approx(dense, abs=1e-6)
@@ -71,4 +70,4 @@ def test_edits_keep_the_triangles(name, c, relative):
         np.testing.assert_allclose(ridge.S, S, rtol=1e-9)
         assert density(design.problem, prior, hierarchy, k) == pytest.approx(value, abs=1e-7)
     assert sizes >= {0, 1, 2, 3}
-    assert (record.counts[:5, 2] > 20).all(), "every move must have been made"
+    assert (record.counts[:5, 2] > 10).all(), "every move must have been made"

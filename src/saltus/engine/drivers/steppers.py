@@ -121,12 +121,19 @@ class RidgeStepper:
     def draw(self, walk: Walk, log_posterior: float) -> Draw:
         """Copy the ridge's solution, and draw the variances of the noise given the terms as they are now."""
         ridge, problem, terms = self.hierarchy.ridge, self.design.problem, terms_as_value(walk.state.terms)
-        m = problem.m_fixed + int(walk.state.n_columns[0])
+        m_fixed, m = problem.m_fixed, problem.m_fixed + int(walk.state.n_columns[0])
         K = np.triu(ridge.K[:, :m, :m].transpose(0, 2, 1))
+        mean = np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m])
+        if self.relative:
+            # From the coefficients of what terms' columns have beside their linear part to those of the columns.
+            back = np.diag(1.0 / ridge.root[:m])
+            linear = solve_triangular(self.design.linear.R, walk.state.factor.R[:m_fixed, m_fixed:m])
+            back[:m_fixed, m_fixed:] = -linear / ridge.root[m_fixed:m]
+            mean, K = back @ mean, back @ K
         S = self.prior.g0 + np.maximum(ridge.S, problem.rss_floor)
         return Draw(
             terms=terms,
-            mean=np.einsum("cij,cj->ic", K, ridge.zeta[:, 0, :m]),
+            mean=mean,
             K=K,
             S=S,
             prior_width=ridge.delta_squared.copy(),

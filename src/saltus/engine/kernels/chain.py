@@ -147,8 +147,11 @@ def take_step(
 
 
 @kernel
-def factor_anew(problem: Problem, state: State, work: Workspace) -> bool:
-    """Factor the design under the proposed shared parameters into `spare`; False where columns depend. O(N m^2)."""
+def factor_anew(problem: Problem, state: State, work: Workspace, tolerance: float) -> bool:
+    """Factor the design under the proposed shared parameters into `spare`. O(N m^2).
+
+    False where hardly any row sees a column, or no more than `tolerance` of its squares is new beside those before.
+    """
     terms, spare, scratch, along = state.terms, work.spare, work.scratch, work.products.along[0, 0]
     copy_into(problem.linear, spare, problem.m_fixed)
     n_outputs = spare.rss.size
@@ -168,7 +171,7 @@ def factor_anew(problem: Problem, state: State, work: Workspace) -> bool:
                 squared += dot(column, column, column.size)
             w = along[n_outputs:]
             smallest = families.smallest_squared_norm[family]
-            if squared < smallest or not squared - dot(w, w, m) > COLLINEAR * squared + VANISHED:
+            if squared < smallest or not squared - dot(w, w, m) > tolerance * squared + VANISHED:
                 return False
             append_column(spare, columns, along, scratch.corrections, m)
             m += 1
@@ -195,7 +198,7 @@ def take_shared_step(
     if not feasible:
         return False
     record.counts[move, FEASIBLE] += 1
-    if not factor_anew(problem, state, work):
+    if not factor_anew(problem, state, work, COLLINEAR):
         return False
     n_own = count_under(problem.families, state.terms, work.proposed_shared)
     log_posterior = log_density_kernel(problem, work.spare.rss, k, q, n_own, work.proposed_shared)

@@ -5,7 +5,7 @@ import numpy as np
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
 from saltus._vectors import add_multiple, add_products, dot, subtract_projection
-from saltus.engine.kernels.factor import COLLINEAR, VANISHED, Factor, Products, Scratch
+from saltus.engine.kernels.factor import COLLINEAR, NOTHING_NEW, PHANTOM, VANISHED, Factor, Products, Scratch
 
 # RSS after an edit is a difference; it is not resolved below this share of what it is subtracted from.
 UNRESOLVED = 1e-13
@@ -85,14 +85,26 @@ def score(
     what is new in the new columns once the others are out.
     """
     find_duals(factor.R, m_fixed, m_fixed + n_columns, n_out, out, scratch.duals)
-    return score_with_duals(factor.Z, factor.rss, products, which, scratch, m_fixed + n_columns, n_out, n_in)
+    m = m_fixed + n_columns
+    return score_with_duals(factor.Z, factor.rss, products, which, scratch, m, n_out, n_in, COLLINEAR)
 
 
 @kernel
 def score_with_duals(
-    Z: Floats, rss_before: Floats, products: Products, which: int, scratch: Scratch, m: int, n_out: int, n_in: int
+    Z: Floats,
+    rss_before: Floats,
+    products: Products,
+    which: int,
+    scratch: Scratch,
+    m: int,
+    n_out: int,
+    n_in: int,
+    tolerance: float,
 ) -> bool:
-    """Do the same, given the duals R^-T e_j of the columns that go out, in scratch. O(m)."""
+    """Do the same, given the duals R^-T e_j of the columns that go out, in scratch. O(m).
+
+    A column is in the span of others if its squared distance to them is no more than `tolerance` of its squared norm.
+    """
     duals, rss, gram = scratch.duals, scratch.rss, products.gram[which]
     n_outputs = rss.size
     along_0, along_1 = products.along[which, 0], products.along[which, 1]
@@ -120,7 +132,7 @@ def score_with_duals(
             along_1[i] += t_1 * released
 
     if n_in > 0:
-        if not gram[0] > COLLINEAR * squared_0 + VANISHED:
+        if not gram[0] > tolerance * squared_0 + VANISHED:
             return False
         volume *= gram[0]
         for i in range(n_outputs):
@@ -129,7 +141,7 @@ def score_with_duals(
         # The second new column, less its part along the first.
         slope = gram[1] / gram[0]
         distance = gram[2] - slope * gram[1]
-        if not distance > COLLINEAR * squared_1 + VANISHED:
+        if not distance > tolerance * squared_1 + VANISHED:
             return False
         volume *= distance
         for i in range(n_outputs):
@@ -165,14 +177,19 @@ def drop_from_R(factor: Factor, m: int, out: int, cosines: Floats, sines: Floats
 
 
 @glue
-def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squared: float) -> float:
-    """Make column m of R and row m of Z from the Gram-Schmidt passes; return the largest cosine left. O(m)."""
+def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squared: float) -> tuple[float, bool]:
+    """Make column m of R and row m of Z from the Gram-Schmidt passes. O(m).
+
+    Return the largest cosine left, and whether anything is new in the column: if not, it has no column of Q.
+    """
     R, Z = factor.R, factor.Z
     n_outputs = Z.shape[0]
-    largest = 0.0
+    largest, known = 0.0, 0.0
     for j in range(m):
         largest = max(largest, abs(corrections[n_outputs + j]))
-    largest /= np.sqrt(squared)
+        known += along[n_outputs + j] * along[n_outputs + j]
+    is_new = squared > NOTHING_NEW * known
+    largest = largest / np.sqrt(squared) if is_new else 0.0
     for j in range(m):
         R[m, j] = 0.0
         R[j, m] = along[n_outputs + j]
@@ -181,10 +198,10 @@ def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squa
             R[j, m] += correction
             squared -= correction * correction
     length = np.sqrt(squared)
-    R[m, m] = length
+    R[m, m] = length if is_new else PHANTOM * np.sqrt(known)
     for i in range(n_outputs):
-        Z[i, m] = corrections[i] / length
-    return largest
+        Z[i, m] = corrections[i] / length if is_new else 0.0
+    return largest, is_new
 
 
 @glue
@@ -209,6 +226,16 @@ def drop_columns(
                 add_multiple(Z[i, last], tile[n_outputs + last], tile[i])
 
 
+@glue
+def find_along(factor: Factor, columns: Floats, j: int) -> float:
+    """Find how far a column (n_tiles, L) goes along column j of Q. O(N)."""
+    tiles, n_outputs = factor.tiles, factor.rss.size
+    value = 0.0
+    for t in range(tiles.shape[0]):
+        value += dot(tiles[t, n_outputs + j], columns[t], tiles.shape[2])
+    return value
+
+
 @kernel
 def append_column(factor: Factor, columns: Floats, along: Floats, corrections: Floats, m: int) -> None:
     """Append a column (n_tiles, L) as column m, given p'E and w = Q'p in `along`. O(N m).
@@ -229,8 +256,8 @@ def append_column(factor: Factor, columns: Floats, along: Floats, corrections: F
         subtract_projection(tiles[t], column, n_columns, along)
         add_products(tiles[t], column, n_columns, corrections)
         squared += dot(column, column, column.size)
-    largest_cosine = append_to_R(factor, m, along, corrections, squared)
-    inverse_length = 1.0 / factor.R[m, m]
+    largest_cosine, is_new = append_to_R(factor, m, along, corrections, squared)
+    inverse_length = 1.0 / factor.R[m, m] if is_new else 0.0
     for i in range(n_outputs):
         corrections[i] = 0.0
     for t in range(tiles.shape[0]):
@@ -293,6 +320,6 @@ def commit(
     for a in range(n_in):
         m = m_fixed + n_columns - n_out + a
         if a == 1:
-            along[1, factor.rss.size + m - 1] = products.gram[which, 1] / factor.R[m - 1, m - 1]
+            along[1, factor.rss.size + m - 1] = find_along(factor, scratch.columns[1], m - 1)
         append_column(factor, scratch.columns[a], along[a], scratch.corrections, m)
     sum_residuals(factor)

@@ -20,6 +20,10 @@ from saltus._typing import Floats
 # A new column whose squared distance to the span of the others is below this share of its squared norm is in
 # that span for all practical purposes. At the limit, p'p - w'w still has five correct digits.
 COLLINEAR = 1e-10
+# Where columns that are hardly new are wanted, less than this is what rounding leaves of one that is not new at all.
+# It is given a direction that no row has, with a small part of its length, so that R is not singular.
+NOTHING_NEW = 1e-24
+PHANTOM = 1e-8
 # A new column whose squared norm is below this has vanished: no row sees the term.
 VANISHED = 1e-200
 # In a descent a column depends on the others when less than this share of its length is new: twice what chains refuse.

@@ -2,7 +2,7 @@
 
 On sets of terms, collapsed over coefficients and noise variances, given delta^2 and the rate L of k:
 
-    log p = k ln L + sum_i [ -m/2 ln delta_i^2 + 1/2 ln|V| - 1/2 ln|W_i| - (N + v0)/2 ln((g0 + S_i)/2) ]
+    log p = k ln L + sum_i [ -m/2 ln delta_i^2 - 1/2 ln|W_i| - (N + v0)/2 ln((g0 + S_i)/2) ],   W_i = D'D + I/delta_i^2
 """
 
 from typing import NamedTuple
@@ -12,12 +12,12 @@ import numpy as np
 from saltus._jit import by_reference, entry_point, glue, kernel, source_digest
 from saltus._typing import Floats
 from saltus.engine.kernels.chain import draw_steps, factor_anew, fill_columns, is_faint, project_incoming
-from saltus.engine.kernels.edit_algebra import commit, copy_into, score
+from saltus.engine.kernels.edit_algebra import commit, copy_into
 from saltus.engine.kernels.moves import MOVES
 from saltus.engine.kernels.ridge import (
     Ridge,
     commit_ridge,
-    cross_design,
+    enter_design,
     log_volume,
     make_ridge,
     refresh_ridge,
@@ -113,7 +113,7 @@ def gibbs(rng: np.random.Generator, problem: Problem, prior: Prior, state: State
         solve_coefficients(ridge, i, m, alpha)
         squared = 0.0
         for j in range(m):
-            squared += ridge.share[j] * alpha[j] * alpha[j]
+            squared += alpha[j] * alpha[j]
         hierarchy.sigma_squared[i] = sigma_squared
         shape = prior.a + 0.5 * m
         ridge.delta_squared[i] = (prior.b + 0.5 * squared / sigma_squared) / rng.standard_gamma(shape)
@@ -142,22 +142,16 @@ def take_sample_step(
     n_out, n_in, out = columns.n_out[which], columns.n_in[which], columns.out[which]
     if is_faint(problem, products, columns, which):
         return False
-    cross_design(ridge, products, which, ridge.S.size, m_fixed, m_fixed + q, n_in)
+    if not enter_design(ridge, products, which, ridge.S.size, m_fixed, m_fixed + q, n_in):
+        return False
     log_ratio = (edits.n_in[which] - edits.n_out[which]) * np.log(hierarchy.rate[0])
-    for a in range(n_in):
-        log_ratio += 0.5 * ridge.S.size * np.log(ridge.incoming_share[a])
-    for b in range(n_out):
-        log_ratio -= 0.5 * ridge.S.size * np.log(ridge.share[m_fixed + out[b]])
     for i in range(ridge.S.size):
-        if not score_ridge(state.factor, products, which, ridge, i, m_fixed, q, n_out, out, n_in):
+        if not score_ridge(state.factor, ridge, i, m_fixed, q, n_out, out, n_in):
             return False
         before, after = max(ridge.S[i], problem.rss_floor[i]), max(ridge.scratch.rss[0], problem.rss_floor[i])
         log_ratio -= 0.5 * (n_in - n_out) * np.log(ridge.delta_squared[i]) + 0.5 * np.log(ridge.scratch.volume[0])
         log_ratio -= 0.5 * (problem.n_total + prior.v0) * np.log((prior.g0 + after) / (prior.g0 + before))
     if not accept(log_ratio, drawn.log_green[number], drawn.log_uniform[number, 0], 0.0, 1.0, False):
-        return False
-    # The ridge bears columns that coincide, the factor below it does not.
-    if not score(state.factor, products, which, work.scratch, m_fixed, q, n_out, out, n_in):
         return False
     record.counts[move, ACCEPTED] += 1
     fill_columns(problem, state, work, which)
@@ -187,12 +181,12 @@ def take_sample_shared_step(
     record.counts[move, CHOSEN] += 1
     if feasible:
         record.counts[move, FEASIBLE] += 1
-        if factor_anew(problem, state, work):
+        if factor_anew(problem, state, work, -1.0):
             # The ridge of the proposal is made in place of the present one, and that made again if it stays.
             before = log_joint(problem, prior, hierarchy, k, q)
-            refresh_ridge(work.spare, ridge, problem.m_fixed, q)
+            none_is_linear = refresh_ridge(work.spare, ridge, problem.m_fixed, q)
             log_ratio = log_joint(problem, prior, hierarchy, k, q) - before
-            if accept(log_ratio, log_green, log_uniform, 0.0, 1.0, False):
+            if none_is_linear and accept(log_ratio, log_green, log_uniform, 0.0, 1.0, False):
                 record.counts[move, ACCEPTED] += 1
                 copy_into(work.spare, state.factor, problem.m_fixed + q)
                 state.n_own[0] = count_under(problem.families, state.terms, work.proposed_shared)

@@ -1,13 +1,18 @@
 """The ridge prior on the coefficients, on top of the factor of the design.
 
-alpha_i ~ N(0, sigma_i^2 delta_i^2 V^-1), V = U^2 diagonal. With D = Q R, the design with its ridge as m more rows is
+alpha_i ~ N(0, sigma_i^2 delta_i^2 I). With D = Q R, the design with its ridge as m more rows is
 
-    [ D         ]   [ Q   ] [ R         ]   [ Q R K_i       ]
-    [ U/delta_i ] = [   I ] [ U/delta_i ] = [ U K_i/delta_i ] R_i,     K_i = R_i^-1:
+    [ D         ]   [ Q   ] [ R         ]   [ Q R K_i     ]
+    [ I/delta_i ] = [   I ] [ I/delta_i ] = [ K_i/delta_i ] R_i,     K_i = R_i^-1:
 
 a QR of 2 m rows, whatever N. Kept is K_i, in place of R_i, as it has at hand what the edit algebra asks for: for a new
 column u = K_i'R'w, from the w = Q'p that all outputs share; for a column that goes out its dual, a row of K_i. A move
 costs one product with a triangle an output, a commit O(m^2), and D'D is not formed.
+
+Under the relative ridge the columns of D are those of the linear term and, in place of a term's p, what the linear
+term does not explain of it, at the length of p: c = (p - P p) / root, root^2 = |p - P p|^2 / |p|^2. No column can be
+so near to others that the ridge would not tell them apart: of its squared length with the ridge, |p|^2 + 1/delta^2, at
+least 1/delta^2 is new. So no column is refused for what other terms there are.
 """
 
 from typing import NamedTuple
@@ -18,25 +23,27 @@ from saltus._jit import by_reference, glue, kernel, reducing_kernel
 from saltus._typing import Floats, Ints
 from saltus._vectors import add_multiple, add_products, dot
 from saltus.engine.kernels.edit_algebra import rotate, rotate_pair, score_with_duals
-from saltus.engine.kernels.factor import COLLINEAR, Factor, Products, Scratch
+from saltus.engine.kernels.factor import VANISHED, Factor, Products, Scratch, make_products
 
-# Shares are not let below this, as columns with less are refused.
-SMALLEST_SHARE = COLLINEAR
+# A term of whose squares less than this is not linear is refused: what is not is lost in rounding.
+SMALLEST_SHARE = 1e-10
+# The distance of a column to the others is a difference, and rounding all that is left of it below this share.
+ROUNDING = 1e-14
 
 
 @by_reference
 class Ridge(NamedTuple):
     """The triangles K_i, by columns, and what belongs to them. Mutated by a commit and a refresh."""
 
-    relative: bool  # whether V is the share of each column that the linear term does not explain, or I
+    relative: bool  # whether terms' columns are less their linear part, or as they are
     delta_squared: Floats  # (c,)
-    share: Floats  # (m_max,), the diagonal of V
-    incoming_share: Floats  # (2,), of the new columns of an edit
+    root: Floats  # (m_max,), what the rest of each column was divided by; 1 where it is as it is
     R: Floats  # (m_max, m_max), of the design itself, the linear term included, by columns
     K: Floats  # (c, m_max, m_max)
     zeta: Floats  # (c, 1, m_max), R_i^-T D'y_i
     S: Floats  # (c,), y_i'P_i y_i
-    across: Floats  # (2, m_max), D'p of the new columns of an edit
+    entering: Products  # of one edit: what the factor's products are for its new columns as they enter D
+    across: Floats  # (2, m_max), D'c of these
     products: Products  # of one edit, for each output
     scratch: Scratch  # of one output
     work: Floats  # (3, 1 + m_max, m_max)
@@ -51,12 +58,12 @@ def make_ridge(factor: Factor, R_fixed: Floats, *, relative: bool) -> Ridge:
     return Ridge(
         relative=relative,
         delta_squared=np.ones(n_outputs),
-        share=np.ones(m_max),
-        incoming_share=np.ones(2),
+        root=np.ones(m_max),
         R=R,
         K=np.zeros((n_outputs, m_max, m_max)),
         zeta=np.zeros((n_outputs, 1, m_max)),
         S=np.zeros(n_outputs),
+        entering=make_products(factor, 1),
         across=np.zeros((2, m_max)),
         products=Products(np.zeros((n_outputs, 2, 1 + m_max)), np.zeros((n_outputs, 3))),
         scratch=Scratch(
@@ -72,24 +79,36 @@ def make_ridge(factor: Factor, R_fixed: Floats, *, relative: bool) -> Ridge:
 
 
 @glue
-def cross_design(ridge: Ridge, products: Products, which: int, n_outputs: int, m_fixed: int, m: int, n_in: int) -> None:
-    """Set ridge.across to D'p = R'w for the new columns of a projected edit, and ridge.incoming_share. O(m^2)."""
+def enter_design(ridge: Ridge, products: Products, which: int, n_outputs: int, m_fixed: int, m: int, n_in: int) -> bool:
+    """Set ridge.entering and .across for the new columns of a projected edit; False where one is linear. O(m^2)."""
+    along, gram = ridge.entering.along[0], ridge.entering.gram[0]
+    product, roots = products.gram[which, 1], 1.0
+    if ridge.relative and n_in == 2:
+        product -= dot(products.along[which, 0, n_outputs:], products.along[which, 1, n_outputs:], m_fixed)
     for a in range(n_in):
-        if ridge.relative:
-            linear = products.along[which, a, n_outputs : n_outputs + m_fixed]
-            squared = products.gram[which, 2 * a]
-            ridge.incoming_share[a] = max(1.0 - dot(linear, linear, m_fixed) / squared, SMALLEST_SHARE)
+        found, squared = products.along[which, a], products.gram[which, 2 * a]
+        rest = squared - dot(found[n_outputs:], found[n_outputs:], m_fixed)
+        if not rest > SMALLEST_SHARE * squared + VANISHED:
+            return False
+        root = np.sqrt(rest / squared) if ridge.relative else 1.0
+        for j in range(n_outputs + m):
+            along[a, j] = found[j] / root
         across = ridge.across[a]
         for j in range(m):
             across[j] = 0.0
-        add_products(ridge.R, products.along[which, a, n_outputs : n_outputs + m], m, across)
+        if ridge.relative:
+            for j in range(m_fixed):
+                along[a, n_outputs + j] = 0.0
+        add_products(ridge.R, along[a, n_outputs : n_outputs + m], m, across)
+        gram[2 * a] = squared
+        roots *= root
+    gram[1] = product / roots
+    return True
 
 
 @kernel
 def score_ridge(
     factor: Factor,
-    products: Products,
-    which: int,
     ridge: Ridge,
     output: int,
     m_fixed: int,
@@ -100,30 +119,31 @@ def score_ridge(
 ) -> bool:
     """Set ridge.scratch.rss to S_i, and .volume to the factor of |W_i|, after an edit. O(m^2).
 
-    `products` are those of `project_incoming`, not yet scored on the factor itself; `cross_design` has seen them.
+    `enter_design` has seen the edit.
     """
     m = m_fixed + n_columns
     n_outputs = factor.rss.size
-    own, zeta = ridge.products, ridge.zeta[output]
+    entering, own, zeta = ridge.entering, ridge.products, ridge.zeta[output]
     for a in range(2):
         along = own.along[output, a]
         for j in range(1 + m):
             along[j] = 0.0
         own.gram[output, 1 + a] = 0.0
     for a in range(n_in):
-        found = products.along[which, a]
+        found = entering.along[0, a]
         w, u = found[n_outputs:], own.along[output, a, 1:]
         add_products(ridge.K[output], ridge.across[a, :m], m, u)
         own.along[output, a, 0] = found[output] + dot(w, factor.Z[output], m) - dot(u, zeta[0], m)
-        own.gram[output, 2 * a] = products.gram[which, 2 * a] + ridge.incoming_share[a] / ridge.delta_squared[output]
+        own.gram[output, 2 * a] = entering.gram[0, 2 * a] + 1.0 / ridge.delta_squared[output]
     if n_in == 2:
-        own.gram[output, 1] = products.gram[which, 1]
+        own.gram[output, 1] = entering.gram[0, 1]
     K, duals = ridge.K[output], ridge.scratch.duals
     for b in range(n_out):
         column, dual = m_fixed + out[b], duals[b]
         for j in range(m):
             dual[j] = K[j, column]
-    return score_with_duals(zeta, ridge.S[output : output + 1], own, output, ridge.scratch, m, n_out, n_in)
+    S = ridge.S[output : output + 1]
+    return score_with_duals(zeta, S, own, output, ridge.scratch, m, n_out, n_in, ROUNDING)
 
 
 @kernel
@@ -196,40 +216,47 @@ def append_to_ridge(ridge: Ridge, output: int, m: int, u: Floats, length: float,
 
 
 @glue
-def copy_columns(R: Floats, ridge: Ridge, m_fixed: int, m: int) -> None:
-    """Take over R of the terms, and find their shares; the linear term never changes. O(m^2)."""
+def copy_columns(R: Floats, ridge: Ridge, m_fixed: int, m: int) -> bool:
+    """Take over R of the terms; say whether none is linear. The linear term never changes. O(m^2)."""
+    none_is_linear = True
     for j in range(m_fixed, m):
         column = ridge.R[j]
         linear, rest = 0.0, 0.0
-        for i in range(j + 1):
-            column[i] = R[i, j]
-            if i < m_fixed:
-                linear += R[i, j] * R[i, j]
-            else:
-                rest += R[i, j] * R[i, j]
+        for i in range(m_fixed):
+            linear += R[i, j] * R[i, j]
+        for i in range(m_fixed, j + 1):
+            rest += R[i, j] * R[i, j]
+        none_is_linear &= rest > SMALLEST_SHARE * (linear + rest) + VANISHED
         if ridge.relative:
-            ridge.share[j] = max(rest / (linear + rest), SMALLEST_SHARE)
+            ridge.root[j] = np.sqrt(max(rest / (linear + rest), SMALLEST_SHARE))
+        for i in range(j + 1):
+            column[i] = 0.0 if ridge.relative and i < m_fixed else R[i, j] / ridge.root[j]
         for i in range(j + 1, m):
             column[i] = 0.0
+    return none_is_linear
 
 
 @kernel
-def refresh_ridge(factor: Factor, ridge: Ridge, m_fixed: int, n_columns: int) -> None:
-    """Make K_i, zeta_i and S_i anew from R and delta_i. Mutates the ridge. O(c m^3)."""
+def refresh_ridge(factor: Factor, ridge: Ridge, m_fixed: int, n_columns: int) -> bool:
+    """Make K_i, zeta_i and S_i anew from R and delta_i; say whether no term is linear. O(c m^3).
+
+    Mutates the ridge.
+    """
     m = m_fixed + n_columns
-    copy_columns(factor.R, ridge, m_fixed, m)
+    none_is_linear = copy_columns(factor.R, ridge, m_fixed, m)
     for output in range(ridge.S.size):
         zeta = ridge.zeta[output, 0]
         for j in range(m):
             zeta[j] = factor.Z[output, j]
-        added = reflect(ridge.R, ridge.share, ridge.delta_squared[output], m, ridge.work, zeta)
+        added = reflect(ridge.R, ridge.delta_squared[output], m, ridge.work, zeta)
         ridge.S[output] = factor.rss[output] + added
         invert(ridge.work[0], m, ridge.K[output])
+    return none_is_linear
 
 
 @reducing_kernel
-def reflect(R: Floats, share: Floats, delta_squared: float, m: int, work: Floats, zeta: Floats) -> float:
-    """Set work[0] to the triangle of [R; U/delta], by Householder reflections; take zeta along; all by columns.
+def reflect(R: Floats, delta_squared: float, m: int, work: Floats, zeta: Floats) -> float:
+    """Set work[0] to the triangle of [R; I/delta], by Householder reflections; take zeta along; all by columns.
 
     Return the squares of what is left of zeta below. O(m^3).
     """
@@ -240,7 +267,7 @@ def reflect(R: Floats, share: Floats, delta_squared: float, m: int, work: Floats
         for i in range(j + 1):
             upper[j, i] = R[j, i]
             lower[j, i] = 0.0
-        lower[j, j] = np.sqrt(share[j]) * inverse_delta
+        lower[j, j] = inverse_delta
     for j in range(m):
         # The reflection takes (diagonal, tail) of column j to (length, 0); its vector is (head, tail).
         tail = lower[j]
@@ -289,10 +316,10 @@ def invert(triangle: Floats, m: int, K: Floats) -> None:
 
 @glue
 def log_volume(ridge: Ridge, output: int, m: int) -> float:
-    """Evaluate (ln|W_i| - ln|V|) / 2."""
+    """Evaluate ln|W_i| / 2."""
     total = 0.0
     for j in range(m):
-        total -= np.log(abs(ridge.K[output, j, j])) + 0.5 * np.log(ridge.share[j])
+        total -= np.log(abs(ridge.K[output, j, j]))
     return total
 
 
