@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
-from saltus.engine.drivers.outputs import Posterior
+from saltus.engine.drivers.outputs import Posterior, SamplerSettings
 from saltus.engine.drivers.sample import network_of_draw, sample_posterior
 from saltus.engine.problem.criteria import Counts, free_criterion
 from saltus.engine.problem.design import Design
@@ -289,6 +289,10 @@ class BayesianRegressor(SampledModel):
         # With as many parameters as rows that differ, residuals could vanish, and rounding would be the noise.
         n_most = counts.n_outputs * (counts.n_distinct - 1 - counts.n_fixed)
         return span_criterion(k_max, n_a_term, n_shared, n_most)
+
+    def _prior_settings(self, design: Design) -> SamplerSettings:
+        self.n_iter_, self.n_warmup_ = 1, 0
+        return make_settings(self, design, None)
 
     @property
     def _n_planned(self) -> int | None:

@@ -9,12 +9,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
-from saltus.engine.drivers.outputs import PosteriorChain
+from saltus.engine.drivers.outputs import PosteriorChain, SamplerSettings
+from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import Trace
 from saltus.engine.results.network import Network
 from saltus.engine.results.predictive import Predictive
 from saltus.estimators.base import NetworkRegressor
 from saltus.estimators.fitted import Paths
+from saltus.estimators.prior import PriorDraw, draw_prior
 from saltus.families.terms import join_terms
 from saltus.families.words import InputUse
 
@@ -79,6 +81,46 @@ class SampledModel(NetworkRegressor):
         from saltus.inspection.datatree import describe_draws
 
         return describe_draws(self, rng_of(random_state), X, y, posterior_predictive=posterior_predictive)
+
+    def sample_prior(
+        self,
+        X: ArrayLike,
+        n_draws: int = 100,
+        random_state: int | np.random.RandomState | None = 0,
+        *,
+        n_outputs: int = 1,
+        noise_variance: float | ArrayLike | None = None,
+    ) -> list[PriorDraw]:
+        """Draw networks and noise from the prior, before any y is seen. The model is left as it is, fitted or not.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The inputs of the rows that a fit would have: terms are where they are, and enough of them see each term.
+        n_draws : int, default=100
+        random_state : int, RandomState instance or None, default=0
+        n_outputs : int, default=1
+            How many outputs y would have.
+        noise_variance : float or array-like of shape (n_outputs,), default=None
+            The variance of the noise. None: it is drawn from its prior where `noise_shape` and `noise_scale` are both
+            positive, in units of the variance of y; otherwise that prior is improper, and the variance is 1.
+
+        Returns
+        -------
+        draws : list of PriorDraw
+            Each has `n_terms`, `predict(X)`, `noise_variance` and `network`. The mean of y is taken to be 0. The unit of
+            the functions is that in which the noise has the variance `noise_variance`: the prior of the coefficients
+            is relative to it. If that is 1 by default, functions are in standard deviations of the noise. Under a
+            g-prior, the coefficients of the linear term have a flat prior, so functions are drawn without it: over the
+            rows of X they have the mean 0 and, with linear="all", no slope.
+        """
+        return draw_prior(
+            self, rng_of(random_state), X, n_draws=n_draws, n_outputs=n_outputs, noise_variance=noise_variance
+        )
+
+    @abstractmethod
+    def _prior_settings(self, design: Design) -> SamplerSettings:
+        """Say what the prior is, in settings of a chain of no length."""
 
     @abstractmethod
     def _has_ridge(self, chooses_inputs: bool) -> bool:

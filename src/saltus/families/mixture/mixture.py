@@ -354,6 +354,10 @@ class FittedMixture:
             terms = terms.followed_by(self.padded(self.members[family].draw(rng, 1), family, shared))
         return terms
 
+    def draw_shared(self, rng: np.random.Generator) -> Floats:
+        """Draw the shared parameters (s,) from their prior; those that are given stay."""
+        return self._radial.draw_shared(rng) if self.moves_shared else self.starting_shared
+
     def columns(self, U: Floats, terms: TermSet) -> Floats:
         """Evaluate the columns of the terms at rows U (N, v) of the unit cube: (N, q)."""
         if len(self.members) == 1:

@@ -12,7 +12,14 @@ from saltus.families.options import METRICS, RADIAL_NAMES, WIDTHS
 from saltus.families.profiles import RADIAL_PROFILES, Profile
 from saltus.families.radial.distances import check_metric_matrix, metric_factor, squared_distances
 from saltus.families.radial.inspection import RadialInspection
-from saltus.families.radial.kernels import LOG_SHARPEST, WIDTH_COST, RadialData, sharpness_at
+from saltus.families.radial.kernels import (
+    LOG_LARGEST,
+    LOG_SHARPEST,
+    LOG_SMALLEST,
+    WIDTH_COST,
+    RadialData,
+    sharpness_at,
+)
 from saltus.families.radial.search import MIDDLE, RadialSearch
 from saltus.families.registry import RADIAL
 from saltus.families.terms import TermSet
@@ -258,6 +265,13 @@ class FittedRadial:
     def draw(self, rng: np.random.Generator, n: int) -> TermSet:
         """Draw n terms from nu."""
         return self.as_terms(rng.random((n, self.n_parameters)))
+
+    def draw_shared(self, rng: np.random.Generator) -> Floats:
+        """Draw relevances (q,) from their prior: each input on with probability 1/2; 1 where the metric is given."""
+        q = len(self.to_metric)
+        if not self.learns_metric:
+            return self.starting_shared
+        return np.where(rng.random(q) < 0.5, np.exp(rng.uniform(LOG_SMALLEST, LOG_LARGEST, q)), 0.0)
 
     def data(self, U: Floats, like: RadialData | None) -> RadialData:
         """Prepare rows U (N, v) of the unit cube for kernels, or share those that another variant has prepared."""
