@@ -1,7 +1,8 @@
 """Draws from the prior have the laws that the prior says, where these can be counted, and those of chains without data.
 
-Chi-square tests and one of Kolmogorov and Smirnov ask for p > 1e-6, five in all; |t| < 5 fails by chance with probability
-below 6e-6 at 59 degrees of freedom, for each of two dozen statistics. The false-alarm rate of this file is below 2e-4.
+Chi-square tests and one of Kolmogorov and Smirnov ask for p > 1e-6, five in all; |t| < 5 fails by chance with
+probability below 6e-6 at 59 degrees of freedom, for each of two dozen statistics. The false-alarm rate of this file is
+below 2e-4.
 """
 
 import numpy as np
@@ -21,9 +22,9 @@ from tests.engine.designs import without_likelihood
 LEAST_P, LIMIT = 1e-6, 5.0
 STEPS = Product("step", max_inputs=1)
 LINE = np.arange(10.0)[:, None]
-SQUARE = np.stack(np.meshgrid(np.arange(6.0), np.arange(6.0)), axis=-1).reshape(-1, 2)
+SQUARE = np.stack(np.meshgrid(np.arange(4.0), np.arange(4.0)), axis=-1).reshape(-1, 2)
 
-# Of nine thresholds between ten rows, five have three rows on either side. Two steps at one of them depend on each other.
+# Of nine thresholds between ten rows, five have three rows on either side. Two steps at the same one are dependent.
 ALLOWED = np.cumprod([1.0, *(np.arange(5, 0, -1) / 9)])
 
 
@@ -62,13 +63,13 @@ def test_k_is_poisson_where_terms_are_allowed():
 
 
 def test_inputs_are_alike_where_terms_are_allowed():
-    """On a square of 6 by 6 rows all steps in one input are allowed, and 22 of 25 boxes: not those of 1 or 2 rows."""
+    """On a square of 4 by 4 rows all steps in one input are allowed, and 6 of 9 boxes: not those of 1 or 2 rows."""
     draws = draws_of(BayesianRegressor(Product("step", max_inputs=2), linear="none"), SQUARE, 6000)
     of_one = [draw.network.terms.choices[0] for draw in draws if draw.n_terms == 1]
     n_inputs, first = np.array([each[0] for each in of_one]), np.array([each[1] for each in of_one])
     which = np.where(n_inputs == 2, 2, first)
     counts = np.array([sum(draw.n_terms == 0 for draw in draws), *np.bincount(which, minlength=3)])
-    assert p_of_counts(counts, np.array([np.exp(0.5), 0.25, 0.25, 0.5 * 22 / 25])) > LEAST_P
+    assert p_of_counts(counts, np.array([np.exp(0.5), 0.25, 0.25, 0.5 * 6 / 9])) > LEAST_P
 
 
 def test_relevances_are_on_with_probability_one_half_and_log_uniform():

@@ -108,11 +108,11 @@ class SampledModel(NetworkRegressor):
         Returns
         -------
         draws : list of PriorDraw
-            Each has `n_terms`, `predict(X)`, `noise_variance` and `network`. The mean of y is taken to be 0. The unit of
-            the functions is that in which the noise has the variance `noise_variance`: the prior of the coefficients
-            is relative to it. If that is 1 by default, functions are in standard deviations of the noise. Under a
-            g-prior, the coefficients of the linear term have a flat prior, so functions are drawn without it: over the
-            rows of X they have the mean 0 and, with linear="all", no slope.
+            Each has `n_terms`, `predict(X)`, `noise_variance` and `network`. The mean of y is taken to be 0. Functions
+            are in the unit in which the noise has the variance `noise_variance`: the prior of the coefficients is
+            relative to it. If that is 1 by default, functions are in standard deviations of the noise. Under a g-prior,
+            the coefficients of the linear term have a flat prior, so functions are drawn without it: over the rows of X
+            they have the mean 0 and, with linear="all", no slope.
         """
         return draw_prior(
             self, rng_of(random_state), X, n_draws=n_draws, n_outputs=n_outputs, noise_variance=noise_variance

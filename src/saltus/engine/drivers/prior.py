@@ -34,15 +34,19 @@ def draw_from_prior(
     """
     prior, n_outputs = settings.prior, design.Y.shape[1]
     terms = draw_allowed_terms(rng, design, settings)
-    if noise_variance is None:
-        noise_variance = 0.5 * prior.g0 / rng.standard_gamma(0.5 * prior.v0, n_outputs)
+    variance = draw_variance(rng, prior, n_outputs) if noise_variance is None else noise_variance
     if settings.has_g_prior:
         width = draw_g(rng, design, settings.fixed_g)
         unit = unit_coefficients_of_g_prior(rng, design, terms)
     else:
         width = prior.b / rng.standard_gamma(prior.a, n_outputs)
         unit = unit_coefficients_of_ridge(rng, design, terms, relative=settings.relative_ridge)
-    return make_network(design, terms, np.sqrt(width * noise_variance) * unit), noise_variance, width
+    return make_network(design, terms, np.sqrt(width * variance) * unit), variance, width
+
+
+def draw_variance(rng: np.random.Generator, prior: Prior, n_outputs: int) -> Floats:
+    """Draw variances (c,) of the noise from their prior, which must be proper."""
+    return 0.5 * prior.g0 / rng.standard_gamma(0.5 * prior.v0, n_outputs)
 
 
 def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: SamplerSettings) -> TermSet:
@@ -54,9 +58,9 @@ def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: Sampl
         if are_allowed(design, terms):
             return terms
     raise ValueError(
-        f"None of {MOST_TRIES} sets of terms drawn from the prior was one that the sampler allows: so many terms, up to "
-        f"k_max={design.k_max}, nearly always have some that hardly any row sees or that depend on the others. Set a "
-        f'smaller k_max, give more rows, or choose a prior of fewer terms, such as prior="g".'
+        f"None of {MOST_TRIES} sets of terms drawn from the prior was one that the sampler allows: with up to "
+        f"k_max={design.k_max} terms, some are nearly always such that hardly any row sees them, or depend on the "
+        f'others. Set a smaller k_max, give more rows, or choose a prior of fewer terms, such as prior="g".'
     )
 
 
@@ -91,7 +95,8 @@ def are_allowed(design: Design, terms: TermSet) -> bool:
 
 def triangle_of_new(design: Design, columns: Floats) -> Floats:
     """Find R (q, q) of the columns (N, q) of terms, made orthogonal to the linear term."""
-    return np.linalg.qr(new_part(design, columns), mode="r")
+    triangle: Floats = np.linalg.qr(new_part(design, columns), mode="r")
+    return triangle
 
 
 def new_part(design: Design, columns: Floats) -> Floats:
@@ -127,9 +132,7 @@ def unit_coefficients_of_g_prior(rng: np.random.Generator, design: Design, terms
     return with_linear_part_removed(design, columns, solve_triangular(triangle_of_new(design, columns), normal))
 
 
-def unit_coefficients_of_ridge(
-    rng: np.random.Generator, design: Design, terms: TermSet, *, relative: bool
-) -> Floats:
+def unit_coefficients_of_ridge(rng: np.random.Generator, design: Design, terms: TermSet, *, relative: bool) -> Floats:
     """Draw coefficients (m, c) for delta^2 = 1 and noise of variance 1.
 
     They are N(0, 1) for columns as they are; under the relative ridge, for the new parts of those of terms, each
