@@ -15,7 +15,7 @@ from saltus.estimators.prior import _design_at
 
 LEAST_P = 1e-6
 X = np.random.default_rng(3).uniform(-2, 3, size=(40, 2))
-FAMILY = Radial("gaussian", 0.3, metric="standardized")
+WIDE = Radial("gaussian", 1.5, metric="standardized")
 
 
 def test_a_draw_is_a_function_with_noise_and_a_size():
@@ -78,8 +78,8 @@ def linear_part(Y, linear):
 @pytest.mark.parametrize("linear", ["all", "none"])
 def test_functions_under_a_g_prior_are_normal_in_the_span_of_their_columns(linear):
     """The projection of y on q columns has q terms of variance g sigma^2 each, and no linear part."""
-    model = BayesianRegressor(["hinges", "waves"], linear=linear, g=25.0)
-    draws = [draw for draw in model.sample_prior(X, n_draws=600, noise_variance=4.0) if draw.n_terms > 0]
+    model = BayesianRegressor(["hinges", "steps"], linear=linear, g=25.0)
+    draws = [draw for draw in model.sample_prior(X, n_draws=900, noise_variance=4.0) if draw.n_terms > 0]
     Y = np.stack([draw.predict(X) for draw in draws], axis=1)
     assert np.abs(linear_part(Y, linear)).max() < 1e-8 * np.abs(Y).max()
     along = []
@@ -95,7 +95,7 @@ def test_functions_under_a_g_prior_are_normal_in_the_span_of_their_columns(linea
 @pytest.mark.parametrize("ridge", ["plain", "relative"])
 def test_coefficients_under_a_ridge_are_normal(ridge):
     """Under the relative ridge they are those of the new part of each column, over the root of its share."""
-    model = BayesianRegressor(FAMILY, prior="ridge", ridge=ridge, ridge_shape=3.0, ridge_scale=5.0, k_max=4)
+    model = BayesianRegressor(WIDE, prior="ridge", ridge=ridge, ridge_shape=3.0, ridge_scale=5.0, k_max=4)
     draws = model.sample_prior(X, n_draws=500, noise_variance=4.0)
     assert kstest([draw.prior_width for draw in draws], invgamma(3.0, scale=5.0).cdf).pvalue > LEAST_P
     scaled = np.hstack([np.ones((40, 1)), (X - X.mean(axis=0)) / X.std(axis=0)])

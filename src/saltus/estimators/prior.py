@@ -108,7 +108,7 @@ def _check_rate(settings: SamplerSettings) -> None:
 def _check_variance(
     noise_variance: float | ArrayLike | None, settings: SamplerSettings, n_outputs: int
 ) -> Floats | None:
-    """Find the variances (n_outputs,) that were asked for; if none, None where they have a proper prior, otherwise 1."""
+    """Find the variances (n_outputs,) that were asked for; if none, 1, or None where their prior is proper."""
     prior = settings.prior
     if noise_variance is None:
         return None if prior.v0 > 0 and prior.g0 > 0 else np.ones(n_outputs)

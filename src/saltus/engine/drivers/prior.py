@@ -46,7 +46,7 @@ def draw_from_prior(
 
 def draw_variance(rng: np.random.Generator, prior: Prior, n_outputs: int) -> Floats:
     """Draw variances (c,) of the noise from their prior, which must be proper."""
-    return 0.5 * prior.g0 / rng.standard_gamma(0.5 * prior.v0, n_outputs)
+    return np.divide(0.5 * prior.g0, rng.standard_gamma(0.5 * prior.v0, n_outputs))
 
 
 def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: SamplerSettings) -> TermSet:
@@ -95,8 +95,7 @@ def are_allowed(design: Design, terms: TermSet) -> bool:
 
 def triangle_of_new(design: Design, columns: Floats) -> Floats:
     """Find R (q, q) of the columns (N, q) of terms, made orthogonal to the linear term."""
-    triangle: Floats = np.linalg.qr(new_part(design, columns), mode="r")
-    return triangle
+    return np.asarray(np.linalg.qr(new_part(design, columns), mode="r"))
 
 
 def new_part(design: Design, columns: Floats) -> Floats:
