@@ -39,7 +39,7 @@ def draw_from_prior(
         width = draw_g(rng, design, settings.fixed_g)
         unit = unit_coefficients_of_g_prior(rng, design, terms)
     else:
-        width = prior.b / rng.standard_gamma(prior.a, n_outputs)
+        width = np.divide(prior.b, rng.standard_gamma(prior.a, n_outputs))
         unit = unit_coefficients_of_ridge(rng, design, terms, relative=settings.relative_ridge)
     return make_network(design, terms, np.sqrt(width * variance) * unit), variance, width
 
