@@ -33,11 +33,14 @@ class PriorDraw:
         The variance of the noise.
     prior_width : float or ndarray of shape (n_outputs,)
         How wide the prior of the coefficients was: g of a g-prior, delta^2 of a ridge.
+    rate : float
+        L, the mean of k before it was cut at k_max; 0 under a g-prior.
     """
 
     network: Network
     noise_variance: Any
     prior_width: Any
+    rate: float
     _model: "SampledModel"  # knows the names of the inputs
 
     @property
@@ -79,8 +82,8 @@ def draw_prior(
     variance = _check_variance(noise_variance, settings, n_outputs)
     draws = []
     for _ in range(n_draws):
-        network, noise, width = draw_from_prior(rng, design, settings, variance)
-        draws.append(PriorDraw(network, asked._squeeze_outputs(noise), asked._squeeze_outputs(width), asked))
+        network, noise, width, rate = draw_from_prior(rng, design, settings, variance)
+        draws.append(PriorDraw(network, asked._squeeze_outputs(noise), asked._squeeze_outputs(width), rate, asked))
     return draws
 
 

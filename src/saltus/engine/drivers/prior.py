@@ -27,13 +27,14 @@ MOST_TRIES = 50_000
 
 def draw_from_prior(
     rng: np.random.Generator, design: Design, settings: SamplerSettings, noise_variance: Floats | None
-) -> tuple[Network, Floats, Floats]:
-    """Draw a network, the variances (c,) of its noise and how wide the prior of its coefficients is, (c,).
+) -> tuple[Network, Floats, Floats, float]:
+    """Draw a network, the variances (c,) of its noise, how wide the prior of its coefficients is, and the rate of k.
 
-    Variances are drawn from their prior unless they are given.
+    Variances are drawn from their prior unless they are given. The width (c,) is g or delta^2. Under a g-prior the rate
+    is 0.
     """
     prior, n_outputs = settings.prior, design.Y.shape[1]
-    terms = draw_allowed_terms(rng, design, settings)
+    terms, rate = draw_allowed_terms(rng, design, settings)
     variance = draw_variance(rng, prior, n_outputs) if noise_variance is None else noise_variance
     if settings.has_g_prior:
         width = draw_g(rng, design, settings.fixed_g)
@@ -41,7 +42,7 @@ def draw_from_prior(
     else:
         width = np.divide(prior.b, rng.standard_gamma(prior.a, n_outputs))
         unit = unit_coefficients_of_ridge(rng, design, terms, relative=settings.relative_ridge)
-    return make_network(design, terms, np.sqrt(width * variance) * unit), variance, width
+    return make_network(design, terms, np.sqrt(width * variance) * unit), variance, width, rate
 
 
 def draw_variance(rng: np.random.Generator, prior: Prior, n_outputs: int) -> Floats:
@@ -49,14 +50,14 @@ def draw_variance(rng: np.random.Generator, prior: Prior, n_outputs: int) -> Flo
     return np.divide(0.5 * prior.g0, rng.standard_gamma(0.5 * prior.v0, n_outputs))
 
 
-def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: SamplerSettings) -> TermSet:
-    """Draw k, what terms share, and k terms, all of it again until the terms are allowed."""
+def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: SamplerSettings) -> tuple[TermSet, float]:
+    """Draw the rate of k, k, what terms share, and k terms, all of it again until the terms are allowed."""
     mixture = design.mixture
     for _ in range(MOST_TRIES):
-        k = draw_size(rng, design, settings)
-        terms = mixture.draw(rng, k, mixture.draw_shared(rng))
+        rate = 0.0 if settings.has_g_prior else draw_rate(rng, settings.prior)
+        terms = mixture.draw(rng, draw_size(rng, design, rate), mixture.draw_shared(rng))
         if are_allowed(design, terms):
-            return terms
+            return terms, rate
     raise ValueError(
         f"None of {MOST_TRIES} sets of terms drawn from the prior was one that the sampler allows: with up to "
         f"k_max={design.k_max} terms, some are nearly always such that hardly any row sees them, or depend on the "
@@ -64,14 +65,12 @@ def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: Sampl
     )
 
 
-def draw_size(rng: np.random.Generator, design: Design, settings: SamplerSettings) -> int:
-    """Draw k as if every set of terms were allowed."""
+def draw_size(rng: np.random.Generator, design: Design, rate: float) -> int:
+    """Draw k as if every set of terms were allowed: by its rate, or if that is 0 by the criterion."""
     k = np.arange(design.k_max + 1.0)
-    if settings.has_g_prior:
-        # In the measure of the moves a set of k terms stands for its k! orders.
-        log_mass = -design.problem.criterion.by_size - gammaln(k + 1.0)
-    else:
-        log_mass = k * np.log(draw_rate(rng, settings.prior)) - gammaln(k + 1.0)
+    log_density = k * np.log(rate) if rate > 0 else -design.problem.criterion.by_size
+    # In the measure of the moves a set of k terms stands for its k! orders.
+    log_mass = log_density - gammaln(k + 1.0)
     mass = np.exp(log_mass - log_mass.max())
     return int(rng.choice(k.size, p=mass / mass.sum()))
 
