@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from saltus import BayesianRegressor, Product, Radial, Ridge
 from saltus.engine.drivers import steppers
+from saltus.engine.drivers.blas import single_threaded_blas
 from saltus.engine.drivers.prior import draw_from_prior
 from saltus.engine.drivers.sample import make_stepper
 from saltus.engine.drivers.steppers import STEPS_BETWEEN_G, STEPS_BETWEEN_GIBBS, Walk
@@ -132,7 +133,7 @@ def z_values(case, *, n_truths, seed=0):
     """Test that ranks are uniform, by chi-square and by their mean: normal deviates."""
     calibration = Calibration(case, seed)
     # The prior that holds huge coefficients back is one of predictions, and not of networks.
-    with patch.object(steppers, "is_spread", lambda *_: False):
+    with single_threaded_blas(), patch.object(steppers, "is_spread", lambda *_: False):
         ranks = np.array([calibration.ranks() for _ in range(n_truths)])
     assert calibration.n_moved > 0.5 * n_truths
     shares = np.array([np.bincount(each, minlength=N_STATES) for each in ranks.T])

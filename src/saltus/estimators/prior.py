@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from saltus._typing import Floats
+from saltus.engine.drivers.blas import single_threaded_blas
 from saltus.engine.drivers.outputs import SamplerSettings
 from saltus.engine.drivers.prior import draw_from_prior
 from saltus.engine.problem.design import Design
@@ -80,11 +81,12 @@ def draw_prior(
     settings = asked._prior_settings(design)
     _check_rate(settings)
     variance = _check_variance(noise_variance, settings, n_outputs)
-    draws = []
-    for _ in range(n_draws):
-        network, noise, width, rate = draw_from_prior(rng, design, settings, variance)
-        draws.append(PriorDraw(network, asked._squeeze_outputs(noise), asked._squeeze_outputs(width), rate, asked))
-    return draws
+    with single_threaded_blas():
+        found = [draw_from_prior(rng, design, settings, variance) for _ in range(n_draws)]
+    return [
+        PriorDraw(network, asked._squeeze_outputs(noise), asked._squeeze_outputs(width), rate, asked)
+        for network, noise, width, rate in found
+    ]
 
 
 def _design_at(asked: "SampledModel", X: ArrayLike, n_outputs: int) -> Design:
