@@ -52,8 +52,9 @@ CASES = {
 class Calibration:
     """One case: its design, which is filled with one y after the other, and chains on it."""
 
-    def __init__(self, case, seed):
+    def __init__(self, case, seed, n_edits):
         model, c = CASES[case]
+        self.n_edits = n_edits  # proposals that are drawn together and scored in one pass
         self.rng = np.random.default_rng([seed, *case.encode()])
         self.X = self.rng.uniform(-2, 2, size=(N_ROWS, 2))
         self.at = np.array([[0.3, -0.4]])
@@ -78,7 +79,8 @@ class Calibration:
         stepper, terms = make_stepper(self.design, self.settings), network.terms
         problem = self.design.problem
         state = start_state(problem, self.design.linear.Q, self.design.Y, terms.shared)
-        walk = Walk(self.rng, self.settings.tuning, state, make_workspace(problem, state), start_record(state, 1))
+        work, record = make_workspace(problem, state, self.n_edits), start_record(state, 1)
+        walk = Walk(self.rng, self.settings.tuning, state, work, record)
         stepper.begin(state)
         stepper.restore(width, np.ones(width.size), np.array([rate]))
         set_terms(stepper.design, state, terms)
@@ -129,9 +131,9 @@ def palindrome(settings):
     return 1, int(np.lcm(STEPS_BETWEEN_GIBBS, SAMPLER_STEPS_BETWEEN_SHARED_MOVES)) - 1
 
 
-def z_values(case, *, n_truths, seed=0):
+def z_values(case, *, n_truths, n_edits=1, seed=0):
     """Test that ranks are uniform, by chi-square and by their mean: normal deviates."""
-    calibration = Calibration(case, seed)
+    calibration = Calibration(case, seed, n_edits)
     # The prior that holds huge coefficients back is one of predictions, and not of networks.
     with single_threaded_blas(), patch.object(steppers, "is_spread", lambda *_: False):
         ranks = np.array([calibration.ranks() for _ in range(n_truths)])
@@ -143,4 +145,5 @@ def z_values(case, *, n_truths, seed=0):
 
 
 if __name__ == "__main__":
-    print(np.abs(z_values(sys.argv[1], n_truths=int(sys.argv[2]))).max())
+    name, n_truths, n_edits = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    print(np.abs(z_values(name, n_truths=n_truths, n_edits=n_edits)).max())
