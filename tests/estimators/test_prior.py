@@ -11,7 +11,7 @@ from scipy.stats import invgamma, kstest
 from saltus import BayesianRegressor, DependentFeaturesWarning, Product, Radial
 from saltus.engine.problem.span import GRID
 from saltus.estimators.checks import check_data
-from saltus.estimators.prior import _design_at
+from saltus.estimators.prior import design_at
 
 LEAST_P = 1e-6
 X = np.random.default_rng(3).uniform(-2, 3, size=(40, 2))
@@ -124,7 +124,7 @@ def test_parts_of_the_inputs_that_depend_are_left_out():
 def test_the_design_is_that_of_a_fit():
     model = BayesianRegressor("hinges")
     rng = np.random.default_rng(0)
-    design = _design_at(BayesianRegressor("hinges"), np.vstack([X, X]), 1)
+    design = design_at(BayesianRegressor("hinges"), np.vstack([X, X]), 1)
     fitted = model._make_design(check_data(model, np.vstack([X, X]), rng.standard_normal(80), None))
     assert design.k_max == fitted.k_max
     assert design.problem.criterion.by_count.size == fitted.problem.criterion.by_count.size

@@ -29,7 +29,7 @@ from saltus.engine.kernels.factor import refactor
 from saltus.engine.kernels.state import make_workspace, start_record, start_state
 from saltus.engine.results.predictive import Features
 from saltus.engine.search.starts import set_terms
-from saltus.estimators.prior import _check_variance, _design_at
+from saltus.estimators.prior import design_at, resolve_variance
 from saltus.estimators.sampling import SAMPLER_STEPS_BETWEEN_SHARED_MOVES
 
 N_ROWS, N_STATES = 35, 8
@@ -58,9 +58,9 @@ class Calibration:
         self.rng = np.random.default_rng([seed, *case.encode()])
         self.X = self.rng.uniform(-2, 2, size=(N_ROWS, 2))
         self.at = np.array([[0.3, -0.4]])
-        self.design = _design_at(model, self.X, c)
+        self.design = design_at(model, self.X, c)
         self.settings = clone(model)._prior_settings(self.design)
-        self.variance = _check_variance(None, self.settings, c)
+        self.variance = resolve_variance(None, self.settings, c)
         self.features = Features.of(self.design)
         self.n_moved = 0  # truths that chains left behind, as otherwise all ranks are drawn at random
 

@@ -15,7 +15,7 @@ from saltus import BayesianRegressor, Product, Radial
 from saltus.engine.drivers.annealing import block_of
 from saltus.engine.kernels.state import NEVER, Tuning, make_workspace, start_record, start_state
 from saltus.engine.search.starts import set_terms
-from saltus.estimators.prior import _design_at
+from saltus.estimators.prior import design_at
 from saltus.families.terms import terms_as_value
 from tests.engine.designs import without_likelihood
 
@@ -123,7 +123,7 @@ def test_chains_without_data_have_the_same_law(name):
     X, model, n_chains = np.random.default_rng(1).random((24, 2)), MODELS[name], 60
     exact = draws_of(model, X, 3000)
     starts = model.sample_prior(X, n_draws=n_chains, random_state=8)
-    design = without_likelihood(_design_at(starts[0]._model, X, 1))
+    design = without_likelihood(design_at(starts[0]._model, X, 1))
     rng = np.random.default_rng(0)
     chains = np.array([run_chain(rng, design, start.network.terms) for start in starts])
     drawn = np.array([statistics(draw.network.terms) for draw in exact])

@@ -77,10 +77,10 @@ def draw_prior(
     _check_count("n_outputs", n_outputs)
     asked = clone(model)
     asked._validate_params()
-    design = _design_at(asked, X, n_outputs)
+    design = design_at(asked, X, n_outputs)
     settings = asked._prior_settings(design)
     _check_rate(settings)
-    variance = _check_variance(noise_variance, settings, n_outputs)
+    variance = resolve_variance(noise_variance, settings, n_outputs)
     with single_threaded_blas():
         found = [draw_from_prior(rng, design, settings, variance) for _ in range(n_draws)]
     return [
@@ -89,7 +89,7 @@ def draw_prior(
     ]
 
 
-def _design_at(asked: "SampledModel", X: ArrayLike, n_outputs: int) -> Design:
+def design_at(asked: "SampledModel", X: ArrayLike, n_outputs: int) -> Design:
     """Prepare inputs as `fit` would, for rows that all have another y. Notes their names on the model that is asked."""
     inputs = validate_data(asked, X, dtype=np.float64, ensure_min_samples=2)
     check_magnitude(inputs, label_columns("X", getattr(asked, "feature_names_in_", None), inputs.shape[1]))
@@ -110,7 +110,7 @@ def _check_rate(settings: SamplerSettings) -> None:
         raise ValueError("With rate_rate=0 the prior of the number of terms is improper. Give a positive rate_rate.")
 
 
-def _check_variance(
+def resolve_variance(
     noise_variance: float | ArrayLike | None, settings: SamplerSettings, n_outputs: int
 ) -> Floats | None:
     """Find the variances (n_outputs,) that were asked for; if none, 1, or None where their prior is proper."""

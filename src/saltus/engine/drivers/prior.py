@@ -21,8 +21,11 @@ from saltus.engine.results.network import Network, make_network
 from saltus.engine.search.starts import are_seen
 from saltus.families.terms import TermSet
 
-# A draw is given up after so many sets of terms that are not allowed: up to ten seconds.
-MOST_TRIES = 50_000
+# A draw is given up after so many sets of terms that are not allowed: seconds, with a thousand rows.
+MOST_TRIES = 20_000
+
+# The first terms of a set are looked at first, then so many times as many, and so on: most sets are refused by few.
+MORE_TERMS = 4
 
 
 def draw_from_prior(
@@ -82,11 +85,20 @@ def draw_rate(rng: np.random.Generator, prior: Prior) -> float:
 
 def are_allowed(design: Design, terms: TermSet) -> bool:
     """Say whether a chain could be at these terms. O(N m^2)."""
-    problem = design.problem
-    if penalty_of(problem, terms) >= UNAFFORDABLE:
+    if penalty_of(design.problem, terms) >= UNAFFORDABLE:
         return False
+    n = 1
+    while n < len(terms):
+        if not have_allowed_columns(design, terms.take(slice(n))):
+            return False
+        n *= MORE_TERMS
+    return have_allowed_columns(design, terms)
+
+
+def have_allowed_columns(design: Design, terms: TermSet) -> bool:
+    """Say whether enough rows see each column of terms, and none is in the span of those before it. O(N m^2)."""
     columns = design.columns(terms)
-    if not are_seen(problem, terms, columns).all():
+    if not are_seen(design.problem, terms, columns).all():
         return False
     distance = np.diag(triangle_of_new(design, columns)) ** 2
     return bool((distance > COLLINEAR * (columns**2).sum(axis=0) + VANISHED).all())
