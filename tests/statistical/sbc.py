@@ -45,6 +45,7 @@ CASES = {
         BayesianRegressor(Radial("gaussian", 0.6, metric="standardized"), k_max=5, rate_rate=1.0, **RIDGE, **NOISE),
         2,
     ),
+    "a relative ridge": (BayesianRegressor("gaussian", k_max=4, rate_rate=1.0, **{**RIDGE, "ridge": "relative"}), 1),
     "a learned metric": (BayesianRegressor("gaussian", k_max=4, rate_rate=1.0, **RIDGE), 1),
 }
 

@@ -2,8 +2,9 @@
 
 k terms, what they share and what is above them are drawn as the kernel's target has them, and all of it is drawn again
 until the kernel would allow the terms: their parameters are affordable, enough rows see each, and no column depends on
-the others. Sets of many terms are refused more often, so that p(k) is what `log_prior_of_size` or the Poisson law says
-times the probability that k fresh terms are allowed. That is the target of the kernel, which refuses the same sets.
+the others, or under a ridge on the linear term. Sets of many terms are refused more often, so that p(k) is what
+`log_prior_of_size` or the Poisson law says times the probability that k fresh terms are allowed. That is the target of
+the kernel, which refuses the same sets.
 """
 
 import numpy as np
@@ -14,6 +15,7 @@ from saltus._typing import Floats
 from saltus.engine.drivers.outputs import SamplerSettings
 from saltus.engine.kernels.factor import COLLINEAR, VANISHED
 from saltus.engine.kernels.gibbs import Prior
+from saltus.engine.kernels.ridge import SMALLEST_SHARE
 from saltus.engine.kernels.target import UNAFFORDABLE, penalty_of
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.span import GRID, LOG_PRIOR_OF_GRID
@@ -59,7 +61,7 @@ def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: Sampl
     for _ in range(MOST_TRIES):
         rate = 0.0 if settings.has_g_prior else draw_rate(rng, settings.prior)
         terms = mixture.draw(rng, draw_size(rng, design, rate), mixture.draw_shared(rng))
-        if are_allowed(design, terms):
+        if are_allowed(design, terms, has_g_prior=settings.has_g_prior):
             return terms, rate
     raise ValueError(
         f"None of {MOST_TRIES} sets of terms drawn from the prior was one that the sampler allows: with up to "
@@ -83,25 +85,30 @@ def draw_rate(rng: np.random.Generator, prior: Prior) -> float:
     return float(rng.standard_gamma(0.5 + prior.e1) / prior.e2)
 
 
-def are_allowed(design: Design, terms: TermSet) -> bool:
+def are_allowed(design: Design, terms: TermSet, *, has_g_prior: bool) -> bool:
     """Say whether a chain could be at these terms. O(N m^2)."""
     if penalty_of(design.problem, terms) >= UNAFFORDABLE:
         return False
     n = 1
     while n < len(terms):
-        if not have_allowed_columns(design, terms.take(slice(n))):
+        if not have_allowed_columns(design, terms.take(slice(n)), has_g_prior=has_g_prior):
             return False
         n *= MORE_TERMS
-    return have_allowed_columns(design, terms)
+    return have_allowed_columns(design, terms, has_g_prior=has_g_prior)
 
 
-def have_allowed_columns(design: Design, terms: TermSet) -> bool:
-    """Say whether enough rows see each column of terms, and none is in the span of those before it. O(N m^2)."""
+def have_allowed_columns(design: Design, terms: TermSet, *, has_g_prior: bool) -> bool:
+    """Say whether enough rows see each column of terms, and none depends on what it must not depend on. O(N m^2).
+
+    Under a g-prior that is the span of those before it, under a ridge the linear term.
+    """
     columns = design.columns(terms)
     if not are_seen(design.problem, terms, columns).all():
         return False
-    distance = np.diag(triangle_of_new(design, columns)) ** 2
-    return bool((distance > COLLINEAR * (columns**2).sum(axis=0) + VANISHED).all())
+    squared = (columns**2).sum(axis=0)
+    if has_g_prior:
+        return bool((np.diag(triangle_of_new(design, columns)) ** 2 > COLLINEAR * squared + VANISHED).all())
+    return bool(((new_part(design, columns) ** 2).sum(axis=0) > SMALLEST_SHARE * squared + VANISHED).all())
 
 
 def triangle_of_new(design: Design, columns: Floats) -> Floats:
