@@ -49,7 +49,9 @@ def make_model(name, c, learned=False, own_widths=False, mixed=False, wide=False
     rank = np.linalg.matrix_rank(problem.X - problem.X.mean(axis=0))
     # r has no scale of its own, so that no relevance makes columns depend on each other.
     radial = Radial("linear", metric="learned")
-    if not learned:
+    if learned and own_widths:
+        radial = Radial("gaussian", 0.8 * rank, metric="learned", widths="own")
+    elif not learned:
         width = (1.2 if wide else 0.5 if own_widths else 0.35) * rank
         radial = Radial("gaussian", width, metric="standardized", widths="own" if own_widths else "shared")
     basis = MIXED if mixed else radial
@@ -142,7 +144,7 @@ def run_chain(rng, name, c, n_rounds, learned, relative, own_widths, mixed):
     rate, centers, delta_squared, sigma_squared, alpha, relevance = draw_from_prior(
         rng, design, learned=learned, mixed=mixed
     )
-    tuning = Tuning(0.15, 0.2, True, *([3] if learned else []))
+    tuning = Tuning(0.15, 0.2, True, *([5] if learned else []))
     state = start_state(design.problem, design.linear.Q, design.Y, relevance)
     work, terms = make_workspace(design.problem, state), state.terms
     hierarchy = start_hierarchy(state, design.linear.R, delta_squared, rate, relative=relative)

@@ -1,6 +1,6 @@
 """The full-Bayes sampler leaves the joint prior of parameters and data as it is.
 
-|t| < LIMIT fails by chance with probability below 5e-6 for each of 190 statistics, and fifteen others have a wider
+|t| < LIMIT fails by chance with probability below 5e-6 for each of 215 statistics, and fifteen others have a wider
 limit: the false-alarm rate of this file is below 1e-3.
 """
 
@@ -45,6 +45,13 @@ def test_geweke_with_several_families():
 @pytest.mark.parametrize(("name", "c"), [pytest.param("a line", 2, marks=pytest.mark.slow), ("two outputs", 1)])
 def test_geweke_with_a_relative_ridge(name, c):
     t = geweke.t_values(name, c, n_chains=100, n_rounds=150, n_prior=20_000, relative=True)
+    assert np.abs(t).max() < LIMIT
+
+
+@pytest.mark.slow
+def test_geweke_with_all_of_it_and_two_outputs():
+    options = {"learned": True, "relative": True, "own_widths": True}
+    t = geweke.t_values("a line", 2, n_chains=100, n_rounds=150, n_prior=20_000, **options)
     assert np.abs(t).max() < LIMIT
 
 

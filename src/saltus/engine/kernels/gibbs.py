@@ -230,10 +230,11 @@ def _compile_run_sample_block(digest: str):  # type: ignore[no-untyped-def]
                 n_done += 1
                 if take_sample_step(problem, prior, state, work, hierarchy, record, number):
                     break
-            if (first_iteration + n_done) % steps_between_gibbs == 0:
-                gibbs(rng, problem, prior, state, hierarchy)
             if (first_iteration + n_done) % between == 0:
                 take_sample_shared_step(rng, problem, prior, state, work, hierarchy, record)
+            # Last, so that coefficients are those of the terms as they are.
+            if (first_iteration + n_done) % steps_between_gibbs == 0:
+                gibbs(rng, problem, prior, state, hierarchy)
         return log_joint(problem, prior, hierarchy, state.terms.k[0], state.n_columns[0])
 
     return run_sample_block
