@@ -13,6 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
+from saltus.engine.drivers.calibration import Calibration
+from saltus.engine.drivers.chain import SHORTEST_SEARCH
 from saltus.engine.drivers.outputs import Posterior, SamplerSettings
 from saltus.engine.drivers.sample import network_of_draw, sample_posterior
 from saltus.engine.problem.criteria import Counts, free_criterion
@@ -22,11 +24,13 @@ from saltus.engine.problem.span import degrees_of_freedom, span_criterion
 from saltus.engine.results.left_out import correct_intervals
 from saltus.engine.results.leverages import effective_parameters
 from saltus.engine.results.predictive import Features, Predictive
+from saltus.estimators.annealed import AnnealedRegressor
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
+from saltus.estimators.calibrating import calibrate_sampler
 from saltus.estimators.checks import TrainingData, check_inputs
 from saltus.estimators.sampled import SampledModel, rng_of
 from saltus.estimators.sampling import make_settings, resolve_chains, resolve_iterations
-from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedMixture
+from saltus.families import FAMILY_POSTERIOR_ATTRIBUTES, Family, FittedMixture, Mixture
 
 
 class BayesianRegressor(SampledModel):
@@ -294,6 +298,14 @@ class BayesianRegressor(SampledModel):
         self.n_iter_, self.n_warmup_ = 1, 0
         return make_settings(self, design, None)
 
+    def _calibrate(self, data: TrainingData, mixture: Mixture) -> Calibration:
+        has_random_start = isinstance(self.init, str) and self.init == "random"
+        if not mixture.chooses_inputs or self._has_ridge(mixture.chooses_inputs) or not has_random_start:
+            return Calibration(0)
+        searching = AnnealedRegressor(self.basis, linear=self.linear, k_max=self.k_max, box_margin=self.box_margin)
+        searching._policy = self._policy
+        return calibrate_sampler(searching, data, mixture, self.max_time)
+
     @property
     def _n_planned(self) -> int | None:
         if isinstance(self.n_iter, str):
@@ -306,7 +318,7 @@ class BayesianRegressor(SampledModel):
         self.n_warmup_ = self.n_iter_ // 2 if self.n_warmup is None else int(self.n_warmup)
         settings = make_settings(self, design, self._starting_points(design))
         start = None if settings.start is None else settings.start.tolist()
-        max_seconds = None if self.max_time is None else float(self.max_time)
+        max_seconds = None if self.max_time is None else max(float(self.max_time) - seconds_used, SHORTEST_SEARCH)
         return Search(
             n_chains=self.n_chains_,
             n_iter=settings.n_total,

@@ -1,5 +1,6 @@
 """How many parameters a term counts for, where that is left to the data."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -7,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltus._typing import Ints
-from saltus.engine.drivers.calibration import COSTS, Calibration, calibrate
+from saltus.engine.drivers.calibration import COSTS, Calibration, calibrate, is_worth_descending
 from saltus.engine.problem.criteria import Counts
 from saltus.engine.problem.design import Design, count_distinct_rows
 from saltus.engine.problem.problem import Criterion
+from saltus.engine.search.pruning import GoOn
 from saltus.estimators.checks import TrainingData
 from saltus.families import Mixture
 
@@ -26,6 +28,24 @@ FEWEST_ROWS_TO_CALIBRATE = 20
 
 def calibrate_search(model: "AnnealedRegressor", data: TrainingData, mixture: Mixture) -> Calibration:
     """Choose how many parameters a term counts for, and how chains start, by cross-validation."""
+    if count_distinct_rows(data.X, data.Y) < FEWEST_ROWS_TO_CALIBRATE:
+        return Calibration(COSTS[-1])
+    designs, criteria = _makers(model, data, mixture)
+    return calibrate(data.X, data.Y, data.weight, designs, criteria, model._policy, _in_time(model.max_time))
+
+
+def calibrate_sampler(
+    model: "AnnealedRegressor", data: TrainingData, mixture: Mixture, max_time: float | None
+) -> Calibration:
+    """Choose how chains of a posterior start, as `model` would find their networks."""
+    designs, criteria = _makers(model, data, mixture)
+    rows = data.X, data.Y, data.weight
+    return Calibration(0, (is_worth_descending(*rows, designs, criteria, model._policy, _in_time(max_time)),))
+
+
+def _makers(
+    model: "AnnealedRegressor", data: TrainingData, mixture: Mixture
+) -> tuple[Callable[[Ints], Design], Callable[[Design, int], Criterion]]:
     all_linear = model.linear == "all"
 
     def design_of(rows: Ints) -> Design:
@@ -36,8 +56,9 @@ def calibrate_search(model: "AnnealedRegressor", data: TrainingData, mixture: Mi
         counts = Counts(design.problem.n_total, design.Y.shape[1], design.problem.m_fixed)
         return model._criterion(counts, design.k_max, design.mixture, cost)
 
-    if count_distinct_rows(data.X, data.Y) < FEWEST_ROWS_TO_CALIBRATE:
-        return Calibration(COSTS[-1])
-    until = monotonic() + (np.inf if model.max_time is None else SHARE_OF_TIME * float(model.max_time))
-    policy = model._policy
-    return calibrate(data.X, data.Y, data.weight, design_of, criterion_of, policy, lambda: monotonic() < until)
+    return design_of, criterion_of
+
+
+def _in_time(max_time: float | None) -> GoOn:
+    until = monotonic() + (np.inf if max_time is None else SHARE_OF_TIME * float(max_time))
+    return lambda: monotonic() < until

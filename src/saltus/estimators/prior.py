@@ -75,7 +75,7 @@ def draw_prior(
     """Draw from the prior of a model, which stays as it is, at inputs X."""
     _check_count("n_draws", n_draws)
     _check_count("n_outputs", n_outputs)
-    asked = clone(model)
+    asked = clone(model).set_params(init="empty")  # no search for a start
     asked._validate_params()
     design = design_at(asked, X, n_outputs)
     settings = asked._prior_settings(design)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from saltus import AnnealedRegressor
+from saltus import AnnealedRegressor, BayesianRegressor
 from saltus.engine.drivers.calibration import COSTS, IN_A_HURRY, best_size
 from saltus.engine.drivers.chain import SHORTEST_SEARCH
 from saltus.engine.problem.criteria import Counts, make_criterion
-from saltus.estimators.calibrating import calibrate_search
+from saltus.estimators.calibrating import calibrate_sampler, calibrate_search
 from saltus.estimators.checks import check_data
 from saltus.families import resolve_basis
 
@@ -96,3 +96,43 @@ def test_few_rows_do_not_descend():
     model = AnnealedRegressor("auto")
     data = check_data(model, X, np.tanh(3 * X.sum(axis=1)) + 0.05 * rng.standard_normal(300), None)
     assert calibrate_search(model, data, resolve_basis("auto", 3).with_linear_terms()).descends == (False,)
+
+
+def smooth_and_noise(n_rows):
+    """Rows of a sum of sigmoids, in all inputs, and of noise."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n_rows, 5))
+    smooth = np.tanh(3 * X @ rng.standard_normal((5, 8))) @ rng.standard_normal(8)
+    return X, smooth, rng.standard_normal(n_rows)
+
+
+@pytest.mark.slow
+def test_chains_of_a_posterior_start_where_a_network_that_descends_predicts_far_better():
+    X, smooth, noise = smooth_and_noise(6000)
+    for y, descends in ((smooth + 0.02 * noise, True), (noise, False)):
+        model = BayesianRegressor()
+        assert model._make_design(check_data(model, X, y, None)).descends == (descends,)
+    model = BayesianRegressor(init="empty")
+    assert model._make_design(check_data(model, X, smooth, None)).descends == (False,)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_posterior_that_starts_so_predicts_better():
+    X, smooth, noise = smooth_and_noise(10_000)
+    design_of = BayesianRegressor._make_design
+    errors = []
+    for descends in (True, False):
+        model = BayesianRegressor(n_chains=1, random_state=0)
+        model._make_design = lambda data, m=model, d=descends: replace(design_of(m, data), descends=(d,))
+        model.fit(X[:6000], (smooth + 0.02 * noise)[:6000])
+        errors.append(np.sqrt(np.mean((model.predict(X[6000:]) - smooth[6000:]) ** 2)))
+    assert errors[0] < 0.8 * errors[1]
+
+
+def test_few_rows_are_not_compared():
+    X, smooth, _ = smooth_and_noise(600)
+    model = AnnealedRegressor("auto")
+    data = check_data(model, X, smooth, None)
+    made = calibrate_sampler(model, data, resolve_basis("auto", 5).with_linear_terms(), None)
+    assert made.descends == (False,)

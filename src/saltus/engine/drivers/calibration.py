@@ -39,6 +39,11 @@ MARGIN = 0.03
 # Folds for so many rows and fewer; one part in five is left out once where there are more.
 FOLDS = ((400, 8), (2_000, 4), (5_000, 2))
 SHARE_LEFT_OUT = 5
+# Chains of a posterior start with networks of the one sort or the other, which are compared on so many rows; with fewer
+# they grow.
+ROWS_TO_COMPARE = 5_000
+# That takes time, and is not tried where grown networks leave more than this share of the squares at rows left out.
+TOO_LITTLE = 0.8
 
 
 class Calibration(NamedTuple):
@@ -96,6 +101,41 @@ def calibrate(
         return Calibration(COST_DESCENDED, (True,))
     cost = COSTS[int((np.array(of_costs) <= (1 + MARGIN) ** 2 * min(of_costs)).argmax())]
     return Calibration(cost, (True, False) if of_descended < AS_GOOD**2 * min(of_costs) else (False,))
+
+
+def is_worth_descending(
+    X: Floats,
+    Y: Floats,
+    weight: Floats,
+    make_design: Callable[[Ints], Design],
+    make_criterion: Callable[[Design, int], Criterion],
+    policy: SearchPolicy,
+    go_on: GoOn = lambda: True,
+) -> bool:
+    """Say whether networks that descend are far better than grown ones at rows they have not seen, by some of all."""
+    number = number_distinct_rows(X, Y)
+    n_distinct = int(number.max()) + 1
+    if n_distinct < ROWS_TO_COMPARE:
+        return False
+    rng = np.random.default_rng(n_distinct)
+    part = rng.permutation(n_distinct)[number]
+    n_left_out = ROWS_TO_COMPARE // SHARE_LEFT_OUT
+    rows, left_out = np.flatnonzero((part >= n_left_out) & (part < ROWS_TO_COMPARE)), np.flatnonzero(part < n_left_out)
+    design = make_design(rows)
+    if design.mixture.descended_from is None:
+        return False
+    error = partial(squared_error, X[left_out], Y[left_out] / design.outputs.scale, weight[left_out])
+    criteria = [make_criterion(design, cost) for cost in COSTS]
+    of_grown = of_none = np.inf
+    for i, among in enumerate(design.mixture.grown_from):
+        most = None if i == 0 else policy.terms_to_descend
+        networks = networks_on_path(rng, design, criteria, policy, go_on, among=among, most=most)
+        *of_sizes, of_none = (error(network) for network in networks)
+        of_grown = min(of_grown, *of_sizes)
+    if not of_grown < TOO_LITTLE * of_none:
+        return False
+    network = descended_network(rng, design, make_criterion(design, COST_DESCENDED), policy, go_on)
+    return go_on() and error(network) < FAR_BETTER**2 * of_grown
 
 
 def squared_error(X: Floats, Y: Floats, weight: Floats, network: Network) -> float:

@@ -27,7 +27,7 @@ from saltus.engine.problem.design import Design
 from saltus.engine.problem.span import GPrior
 from saltus.engine.results.draws import Draw, Draws
 from saltus.engine.results.network import Network, make_network
-from saltus.engine.search.growth import grow, grow_best
+from saltus.engine.search.growth import grow, grow_and_descend, grow_best
 from saltus.engine.search.landscape import Candidate, Landscape
 from saltus.engine.search.policy import SearchPolicy
 from saltus.engine.search.pruning import descend, independent
@@ -304,7 +304,8 @@ def _place_start(
     terms = starts[0]
     # A long warm-up leaves a grown start behind without, and a descent may blow the last bits of the data up.
     is_long = settings.has_g_prior and settings.n_warmup >= WARM_UP_A_TERM * len(terms)
-    if mixture.wants_descent and len(terms) > 0 and not is_long:
+    has_descended = settings.has_g_prior and design.descends[0]
+    if mixture.wants_descent and len(terms) > 0 and not is_long and not has_descended:
 
         def take_steps(landscape: Landscape, terms: TermSet) -> Candidate:
             return descend(landscape, independent(landscape, terms), STARTING_STEPS, stop_signal.go_on)
@@ -317,13 +318,18 @@ def _place_start(
 def _grow_under_g(
     rng: np.random.Generator, stepper: Stepper, policy: SearchPolicy, state: State, stop_signal: StopSignal
 ) -> TermSet:
-    """Grow a network; where its residuals ask for a wider prior of the coefficients, widen it and go on.
+    """Grow a network, which may descend; where its residuals ask for a wider prior of coefficients, widen it and go on.
 
     The borehole function without noise, 1 000 rows, variance left unexplained: 2e-5 under g = N, 1e-7 so.
     """
     # A term that is the best of many that were drawn stands for so little of nu.
     charge = float(np.log(max(policy.candidates_of(int(stepper.design.box.varies.sum())), 1)))
-    terms = grow_best(rng, stepper.design, state, policy, stop_signal.go_on, charge=charge)
+    if stepper.design.descends[0]:
+        landscape = Landscape.of(stepper.design, rng, policy=policy)
+        n_terms = policy.terms_of_long_descent(stepper.design.problem.n_total)
+        terms = grow_and_descend(rng, stepper.design, landscape, state, stop_signal.go_on, n_terms).terms
+    else:
+        terms = grow_best(rng, stepper.design, state, policy, stop_signal.go_on, charge=charge)
     while stop_signal.go_on():
         set_terms(stepper.design, state, terms)
         if not stepper.widen(state):
