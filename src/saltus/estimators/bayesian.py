@@ -69,9 +69,9 @@ class BayesianRegressor(SampledModel):
         up to 3 000, then 4.
     prior : {"auto", "g", "ridge"}, default="auto"
         The prior of the coefficients and of k. "g": a g-prior, by which coefficients are as large as the data allow
-        whatever the terms are, and a geometric prior of k: P(k) proportional to exp(-k/2). "ridge": the hierarchical
-        ridge and the Poisson prior of the papers. "auto": "g" for terms that choose their inputs, "ridge" for radial
-        ones.
+        whatever the terms are, and a geometric prior of k: P(k) proportional to exp(-k/2) times the probability that k
+        terms drawn at random depend neither on each other nor on too few rows. "ridge": the hierarchical ridge and the
+        Poisson prior of the papers. "auto": "g" for terms that choose their inputs, "ridge" for radial ones.
     g : "auto" or float, default="auto"
         g of the g-prior: the prior of the coefficients says as much as 1/g of the data. "auto": it has a prior of its
         own, (1 + g/N)^(-3/2), and is drawn with the rest.
