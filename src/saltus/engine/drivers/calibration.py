@@ -40,8 +40,11 @@ MARGIN = 0.03
 FOLDS = ((400, 8), (2_000, 4), (5_000, 2))
 SHARE_LEFT_OUT = 5
 # Chains of a posterior start with networks of the one sort or the other, which are compared on so many rows; with fewer
-# they grow.
+# they grow. These must be far better, as chains take grown ones farther. Errors of the one sort over the other's on
+# splits 10 to 12: kin40k .71 .64 .65, elevators .95 .99 .98, pol 1.11 1.22 1.11, bike 5 to 11, parkinsons 2.1 2.4 .86,
+# which a posterior from grown networks has .018 of and one from the others .055.
 ROWS_TO_COMPARE = 5_000
+FAR_BETTER_FOR_A_POSTERIOR = 0.8
 # That takes time, and is not tried where grown networks leave more than this share of the squares at rows left out.
 TOO_LITTLE = 0.8
 
@@ -135,7 +138,7 @@ def is_worth_descending(
     if not of_grown < TOO_LITTLE * of_none:
         return False
     network = descended_network(rng, design, make_criterion(design, COST_DESCENDED), policy, go_on)
-    return go_on() and error(network) < FAR_BETTER**2 * of_grown
+    return go_on() and error(network) < FAR_BETTER_FOR_A_POSTERIOR**2 * of_grown
 
 
 def squared_error(X: Floats, Y: Floats, weight: Floats, network: Network) -> float:
