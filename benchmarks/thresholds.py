@@ -19,7 +19,8 @@ import numpy as np
 TASKS = ("sinc", "smooth", "robot arm")
 PRIORS = {"auto": ("auto", "auto"), "gaussian, g": ("gaussian", "g"), "gaussian, ridge": ("gaussian", "ridge")}
 TOLERANCES = (1e-8, 1e-12)
-SETTING = "COLLINEAR = 1e-10"
+# The g-prior has the one, a ridge the other.
+SETTINGS = {"factor.py": "COLLINEAR = 1e-10", "ridge.py": "SMALLEST_SHARE = 1e-10"}
 
 
 def rows(task: str) -> tuple[np.ndarray, np.ndarray]:
@@ -54,10 +55,11 @@ def under(tolerance: float, arguments: list[str]) -> dict[str, np.ndarray]:
     with tempfile.TemporaryDirectory() as folder:
         package = Path(folder) / "saltus"
         shutil.copytree(Path(saltus.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-        file = package / "engine" / "kernels" / "factor.py"
-        source = file.read_text()
-        assert SETTING in source
-        file.write_text(source.replace(SETTING, f"COLLINEAR = {tolerance!r}"))
+        for name, setting in SETTINGS.items():
+            file = package / "engine" / "kernels" / name
+            source = file.read_text()
+            assert setting in source
+            file.write_text(source.replace(setting, f"{setting.split()[0]} = {tolerance!r}"))
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([folder, str(Path.cwd())])}
         command = [sys.executable, "-W", "ignore", "-m", "benchmarks.thresholds", "--worker", *arguments]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -27,11 +27,11 @@ STEPS = 10  # moves between fresh data, with Gibbs after every fifth
 
 
 def count_rows(many):
-    """Of many rows, few centres lie between the same two: then columns hardly ever nearly depend on each other."""
+    """Of many rows, enough see each term."""
     return 3 * N_ROWS if many else N_ROWS
 
 
-# Families that a network may mix, narrow or rare enough for columns hardly ever to depend on each other.
+# Families that a network may mix.
 MIXED = [
     Radial("gaussian", 0.5, metric="standardized", widths="shared"),
     Product(("hinge", "wave"), max_inputs=2),
@@ -47,7 +47,7 @@ def make_model(name, c, learned=False, own_widths=False, mixed=False, wide=False
     """
     problem = make_problem(name, n_rows=count_rows(learned or own_widths or mixed))
     rank = np.linalg.matrix_rank(problem.X - problem.X.mean(axis=0))
-    # r has no scale of its own, so that no relevance makes columns depend on each other.
+    # r has no scale of its own, so that no relevance makes a column nearly linear.
     radial = Radial("linear", metric="learned")
     if learned and own_widths:
         radial = Radial("gaussian", 0.8 * rank, metric="learned", widths="own")

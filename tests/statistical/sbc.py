@@ -128,7 +128,7 @@ def palindrome(settings):
     """Find between which iterations moves, Gibbs steps and moves of shared parameters are the same both ways."""
     if settings.has_g_prior:
         return STEPS_BETWEEN_G // 2, 3 * STEPS_BETWEEN_G // 2
-    # Not the ends, where a Gibbs step is followed by a move of shared parameters.
+    # Not the ends, where a move of shared parameters is followed by a Gibbs step.
     return 1, int(np.lcm(STEPS_BETWEEN_GIBBS, SAMPLER_STEPS_BETWEEN_SHARED_MOVES)) - 1
 
 

@@ -24,7 +24,7 @@ class SamplerSettings:
     tuning: Tuning
     prior: Prior
     start: Floats | None  # (k, inputs that vary) in the unit cube, or None for a random start
-    relative_ridge: bool  # docs/mathematics.md: V
+    relative_ridge: bool  # whether coefficients belong to what is not linear of terms' columns
     has_g_prior: bool = False
     fixed_g: float | None = None  # None: g has a prior
     policy: SearchPolicy = DEFAULT_POLICY

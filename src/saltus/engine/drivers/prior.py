@@ -65,8 +65,8 @@ def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: Sampl
             return terms, rate
     raise ValueError(
         f"None of {MOST_TRIES} sets of terms drawn from the prior was one that the sampler allows: with up to "
-        f"k_max={design.k_max} terms, some are nearly always such that hardly any row sees them, or depend on the "
-        f'others. Set a smaller k_max, give more rows, or choose a prior of fewer terms, such as prior="g".'
+        f"k_max={design.k_max} terms, some are nearly always such that hardly any row sees them, or such as depend "
+        "on what they must not depend on. Set a smaller k_max, or give more rows."
     )
 
 

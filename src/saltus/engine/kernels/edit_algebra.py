@@ -5,7 +5,7 @@ import numpy as np
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
 from saltus._vectors import add_multiple, add_products, dot, subtract_projection
-from saltus.engine.kernels.factor import COLLINEAR, NOTHING_NEW, PHANTOM, VANISHED, Factor, Products, Scratch
+from saltus.engine.kernels.factor import COLLINEAR, NOTHING_NEW, VANISHED, Factor, Products, Scratch
 
 # RSS after an edit is a difference; it is not resolved below this share of what it is subtracted from.
 UNRESOLVED = 1e-13
@@ -164,8 +164,9 @@ def drop_from_R(factor: Factor, m: int, out: int, cosines: Floats, sines: Floats
     for i in range(out, last):
         upper, lower = R[i], R[i + 1]
         length = np.sqrt(upper[i] * upper[i] + lower[i] * lower[i])
-        c = upper[i] / length
-        s = lower[i] / length
+        # Both are 0 where a column that brought nothing new still brings nothing.
+        c = upper[i] / length if length > 0.0 else 1.0
+        s = lower[i] / length if length > 0.0 else 0.0
         cosines[i - out] = c
         sines[i - out] = s
         rotate(c, s, upper[i:last], lower[i:last])
@@ -198,7 +199,7 @@ def append_to_R(factor: Factor, m: int, along: Floats, corrections: Floats, squa
             R[j, m] += correction
             squared -= correction * correction
     length = np.sqrt(squared)
-    R[m, m] = length if is_new else PHANTOM * np.sqrt(known)
+    R[m, m] = length if is_new else 0.0
     for i in range(n_outputs):
         Z[i, m] = corrections[i] / length if is_new else 0.0
     return largest, is_new
@@ -320,6 +321,7 @@ def commit(
     for a in range(n_in):
         m = m_fixed + n_columns - n_out + a
         if a == 1:
+            # Not from the Gram matrix: the first new column may bring nothing, and have no column of Q.
             along[1, factor.rss.size + m - 1] = find_along(factor, scratch.columns[1], m - 1)
         append_column(factor, scratch.columns[a], along[a], scratch.corrections, m)
     sum_residuals(factor)

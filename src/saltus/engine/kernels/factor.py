@@ -20,10 +20,13 @@ from saltus._typing import Floats
 # A new column whose squared distance to the span of the others is below this share of its squared norm is in
 # that span for all practical purposes. At the limit, p'p - w'w still has five correct digits.
 COLLINEAR = 1e-10
-# Where columns that are hardly new are wanted, less than this is what rounding leaves of one that is not new at all.
-# It is given a direction that no row has, with a small part of its length, so that R is not singular.
+# As a tolerance: no column is refused for being in the span of others.
+BEARS_ALL = -1.0
+# Where columns that are hardly new are borne, less than this share of the squares is what rounding leaves of one that
+# is not new at all. Its column of Q is 0, and so is its place on the diagonal of R.
 NOTHING_NEW = 1e-24
-PHANTOM = 1e-8
+# Columns of Q with a larger part along others are made orthonormal again; with less they are shorter by its square.
+NOT_ORTHOGONAL = 1e-8
 # A new column whose squared norm is below this has vanished: no row sees the term.
 VANISHED = 1e-200
 # In a descent a column depends on the others when less than this share of its length is new: twice what chains refuse.
@@ -102,7 +105,11 @@ def refactor(factor: Factor, Q_fixed: Floats, Y: Floats, Phi: Floats) -> None:
             Phi = dgemm(-1.0, Q_fixed, shared, 1.0, Phi, overwrite_c=1)
         Phi, factor.R[m_fixed:m, m_fixed:m] = qr(Phi, overwrite_a=True, mode="economic", check_finite=False)
         # Where columns nearly coincide, what little is left of them is not quite orthogonal to the fixed part.
-        Phi = dgemm(-1.0, Q_fixed, Q_fixed.T @ Phi, 1.0, Phi, overwrite_c=1)
+        shared = Q_fixed.T @ Phi
+        Phi = dgemm(-1.0, Q_fixed, shared, 1.0, Phi, overwrite_c=1)
+        if np.abs(shared).max(initial=0.0) > NOT_ORTHOGONAL:
+            Phi, again = qr(Phi, overwrite_a=True, mode="economic", check_finite=False)
+            factor.R[m_fixed:m, m_fixed:m] = again @ factor.R[m_fixed:m, m_fixed:m]
     E = Y.copy()
     for first, Q in ((0, Q_fixed), (m_fixed, Phi)):
         last = first + Q.shape[1]

@@ -13,6 +13,7 @@ from saltus._jit import by_reference, entry_point, glue, kernel, source_digest
 from saltus._typing import Floats
 from saltus.engine.kernels.chain import draw_steps, factor_anew, fill_columns, is_faint, project_incoming
 from saltus.engine.kernels.edit_algebra import commit, copy_into
+from saltus.engine.kernels.factor import BEARS_ALL
 from saltus.engine.kernels.moves import MOVES
 from saltus.engine.kernels.ridge import (
     Ridge,
@@ -181,7 +182,7 @@ def take_sample_shared_step(
     record.counts[move, CHOSEN] += 1
     if feasible:
         record.counts[move, FEASIBLE] += 1
-        if factor_anew(problem, state, work, -1.0):
+        if factor_anew(problem, state, work, BEARS_ALL):
             # The ridge of the proposal is made in place of the present one, and that made again if it stays.
             before = log_joint(problem, prior, hierarchy, k, q)
             none_is_linear = refresh_ridge(work.spare, ridge, problem.m_fixed, q)

@@ -12,7 +12,8 @@ costs one product with a triangle an output, a commit O(m^2), and D'D is not for
 Under the relative ridge the columns of D are those of the linear term and, in place of a term's p, what the linear
 term does not explain of it, at the length of p: c = (p - P p) / root, root^2 = |p - P p|^2 / |p|^2. No column can be
 so near to others that the ridge would not tell them apart: of its squared length with the ridge, |p|^2 + 1/delta^2, at
-least 1/delta^2 is new. So no column is refused for what other terms there are.
+least 1/delta^2 is new. So no column is refused for what other terms there are, but where rounding is all of that: where
+delta^2 |p|^2 is beyond 1e14, on data without noise.
 """
 
 from typing import NamedTuple
@@ -25,7 +26,7 @@ from saltus._vectors import add_multiple, add_products, dot
 from saltus.engine.kernels.edit_algebra import rotate, rotate_pair, score_with_duals
 from saltus.engine.kernels.factor import VANISHED, Factor, Products, Scratch, make_products
 
-# A term of whose squares less than this is not linear is refused: what is not is lost in rounding.
+# A term is refused if less than this share of its squares is not linear: rounding would decide what that part is.
 SMALLEST_SHARE = 1e-10
 # The distance of a column to the others is a difference, and rounding all that is left of it below this share.
 ROUNDING = 1e-14

@@ -21,7 +21,7 @@ class Draw:
 
     terms: TermSet
     mean: Floats  # (m, c)
-    K: Floats  # (c, m, m), upper triangular
+    K: Floats  # (c, m, m), a root of the covariance
     S: Floats  # (c,), g0 + y_i'P_i y_i, with P_i what the prior of the coefficients leaves of y
     prior_width: Floats  # (c,), of the coefficients: delta^2 under a ridge, else g
     sigma_squared: Floats  # (c,)
