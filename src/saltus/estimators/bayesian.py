@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
 from saltus.engine.drivers.calibration import Calibration
-from saltus.engine.drivers.chain import SHORTEST_SEARCH
+from saltus.engine.drivers.chain import left_of
 from saltus.engine.drivers.outputs import Posterior, SamplerSettings
 from saltus.engine.drivers.sample import network_of_draw, sample_posterior
 from saltus.engine.problem.criteria import Counts, free_criterion
@@ -318,7 +318,7 @@ class BayesianRegressor(SampledModel):
         self.n_warmup_ = self.n_iter_ // 2 if self.n_warmup is None else int(self.n_warmup)
         settings = make_settings(self, design, self._starting_points(design))
         start = None if settings.start is None else settings.start.tolist()
-        max_seconds = None if self.max_time is None else max(float(self.max_time) - seconds_used, SHORTEST_SEARCH)
+        max_seconds = left_of(self.max_time, seconds_used)
         return Search(
             n_chains=self.n_chains_,
             n_iter=settings.n_total,

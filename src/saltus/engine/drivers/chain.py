@@ -35,6 +35,11 @@ SHORTEST_SEARCH = 1e-3
 HOPS_ALONE = 0
 
 
+def left_of(max_seconds: float | None, seconds_used: float) -> float | None:
+    """Say how many seconds are left, next to none at least; None: as many as it takes."""
+    return None if max_seconds is None else max(max_seconds - seconds_used, SHORTEST_SEARCH)
+
+
 @dataclass(frozen=True)
 class Settings:
     """How chains run."""
@@ -54,7 +59,7 @@ class Settings:
     @property
     def seconds_left(self) -> float | None:
         """The seconds that chains have; None: as many as they need."""
-        return None if self.max_seconds is None else max(self.max_seconds - self.seconds_used, SHORTEST_SEARCH)
+        return left_of(self.max_seconds, self.seconds_used)
 
     def resolution(self, design: Design) -> float:
         """Say how near two values of log pi are that are as good as the same."""
