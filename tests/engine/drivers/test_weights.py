@@ -13,8 +13,7 @@ from saltus.estimators.checks import check_data
 from saltus.families.terms import terms_as_value
 from tests.problems import make_problem
 
-# Waves in several inputs are left out: how fast they may be depends on the number of rows, however often each counts.
-MIXED = [Product(("hinge", "bump")), Ridge("sigmoid"), Ridge("wave", max_inputs=1)]
+MIXED = [Product(("hinge", "bump")), Ridge("sigmoid"), Ridge("wave", max_inputs=2)]
 OWN = {"noise_shape": 3.0, "noise_scale": 0.5}
 
 MODELS = {

@@ -31,9 +31,11 @@ def fastest_along(values: Floats) -> float:
 def fastest_cycles(X: Floats, most_inputs: int) -> Floats:
     """Find the most cycles (v, G) over the range of each input of X (N, v) for waves in 1, 2 ... G inputs."""
     values = [np.unique(column) for column in X.T]
+    # Rows that are equal count once, as one of their weight does.
+    n_distinct = len(np.unique(X, axis=0)) if most_inputs > 1 else len(X)
     found = np.empty((len(values), most_inputs))
     for row, each in zip(found, values, strict=True):
         row[0] = fastest_along(each)
         for g in range(2, most_inputs + 1):
-            row[g - 1] = max(0.5 * (min(each.size, len(X) ** (1 / g)) - 1), 2 * SLOWEST)
+            row[g - 1] = max(0.5 * (min(each.size, n_distinct ** (1 / g)) - 1), 2 * SLOWEST)
     return found
