@@ -50,6 +50,15 @@ def measure(name: str, seed: int, times: int, options: dict) -> dict[str, float]
     return found
 
 
+def parse_option(text: str) -> tuple[str, str | float]:
+    """Read NAME=VALUE, the value a number if it can be one."""
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value
+
+
 def main() -> None:
     """Print a line for each truth, and one for the mean of all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -59,11 +68,12 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1, help="how many times as long as usual chains are")
     parser.add_argument("--basis", default="auto")
     parser.add_argument("--prior", default="auto")
+    parser.add_argument("--options", nargs="*", default=[], metavar="NAME=VALUE", help="more options of the model")
     options = parser.parse_args()
     lines = {}
     for name in options.truths:
         seeds = range(options.first_seed, options.first_seed + options.seeds)
-        chosen = {"basis": options.basis, "prior": options.prior}
+        chosen = {"basis": options.basis, "prior": options.prior, **dict(map(parse_option, options.options))}
         each = [measure(name, seed, options.times, chosen) for seed in seeds]
         lines[name] = {title: float(np.mean([one[title] for one in each])) for title in each[0]}
         if len(lines) == 1:
