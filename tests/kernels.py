@@ -34,6 +34,7 @@ def families_of_one(data):
         n_choices=0,
         n_parameters=data.to_metric.shape[1],
         n_decoded=len(data.to_metric) + 1,
+        counts_levels_only=False,
         radial_family=0,
         radial=data,
         product=None,
@@ -45,7 +46,17 @@ def families_of_one(data):
 
 def propose(rng, move, the_terms, k_max, split_scale, walk_scale, edits, which):
     """Propose for terms whose family has no rows: moves see none."""
-    data = RadialData(0, np.zeros((1, 1, 8)), np.zeros((1, the_terms.parameters.shape[1])), False, False, 1, 0.0)
+    data = RadialData(
+        profile=0,
+        rows=np.zeros((1, 1, 8)),
+        has_gaps=False,
+        is_gap=np.zeros((1, 0, 8), dtype=np.uint8),
+        to_metric=np.zeros((1, the_terms.parameters.shape[1])),
+        own_widths=False,
+        learns_metric=False,
+        n_inputs=1,
+        width_scale=0.0,
+    )
     return _propose(rng, families_of_one(data), move, the_terms, k_max, split_scale, walk_scale, edits, which)
 
 
@@ -152,3 +163,18 @@ def add_to_bins(bins, column, tile, n_along, sums):
 @njit
 def find_threshold(sums, n_bins, side, seen, n_total, smallest, smallest_complement):
     return thresholds.find_threshold(sums, n_bins, side, seen, n_total, smallest, smallest_complement)
+
+
+@njit
+def add_to_bins_beside_gaps(bins, is_gap, seen_at_gaps, column, tile, n_along, sums):
+    thresholds.add_to_bins_beside_gaps(bins, is_gap, seen_at_gaps, column, tile, n_along, sums)
+
+
+@njit
+def find_level(sums, n_levels, seen, smallest):
+    return thresholds.find_level(sums, n_levels, seen, smallest)
+
+
+@njit
+def find_subset(rng, sums, n_levels, seen, n_total, smallest, smallest_complement, choices, words):
+    thresholds.find_subset(rng, sums, n_levels, seen, n_total, smallest, smallest_complement, choices, words)

@@ -5,9 +5,13 @@ passes over it cost one over the memory; its columns are contiguous, so every lo
 Rows beyond the data are 0.
 """
 
+from typing import TypeVar
+
 import numpy as np
 
-from saltus._typing import Floats
+from saltus._typing import Bytes, Floats
+
+Values = TypeVar("Values", Floats, Bytes)
 
 # Rows of a tile, where there is more than one.
 TILE = 512
@@ -24,21 +28,21 @@ def tile_shape(n_rows: int) -> tuple[int, int]:
     return -(-n_rows // TILE), TILE
 
 
-def pad_rows(array: Floats) -> Floats:
+def pad_rows(array: Values) -> Values:
     """Append rows of 0 so that tiles are full."""
     n_tiles, length = tile_shape(len(array))
-    padded = np.zeros((n_tiles * length, *array.shape[1:]))
+    padded = np.zeros((n_tiles * length, *array.shape[1:]), dtype=array.dtype)
     padded[: len(array)] = array
     return padded
 
 
-def to_tiles(array: Floats) -> Floats:
+def to_tiles(array: Values) -> Values:
     """Arrange an array (N, columns) as tiles (n_tiles, columns, L)."""
     padded = pad_rows(array)
     return np.ascontiguousarray(padded.reshape(*tile_shape(len(array)), -1).transpose(0, 2, 1))
 
 
-def from_tiles(tiles: Floats) -> Floats:
+def from_tiles(tiles: Values) -> Values:
     """Arrange tiles (n_tiles, columns, L) as an array (rows, columns)."""
     n_tiles, n_columns, length = tiles.shape
     return tiles.transpose(0, 2, 1).reshape(n_tiles * length, n_columns)

@@ -24,19 +24,28 @@ def free_of_counts(by_size):
     return Criterion(np.zeros(10_000), np.asarray(by_size, dtype=float), 1)
 
 
-def make_with(X, Y, basis, criterion, *, weight=None, margin=0.1, ridge=False):
+def make_with(X, Y, basis, criterion, *, weight=None, margin=0.1, ridge=False, n_levels=None):
     """Make a design with a criterion, or a table P(k) of what terms cost."""
     weight = np.ones(len(X)) if weight is None else weight
-    box = Box.around(X, margin)
-    U, ranges = box.to_unit(X), np.stack([X.min(axis=0), X.max(axis=0)])
+    n_levels = np.zeros(X.shape[1], dtype=int) if n_levels is None else n_levels
+    box = Box.around(X, margin, n_levels)
+    U, ranges, is_number = box.to_unit(X), np.stack([np.nanmin(X, axis=0), np.nanmax(X, axis=0)]), n_levels == 0
     return make_design(
         X,
         Y,
         weight,
         box=box,
-        linear=LinearTerm.of(U, weight),
+        linear=LinearTerm.of(U, weight, only_constant=not is_number.all()),
         mixture=resolve_basis(basis, X.shape[1]).fit(
-            FamilyRows(U, weight, box.width[box.varies], box.varies, not ridge, ranges[:, box.varies])
+            FamilyRows(
+                U,
+                weight,
+                box.width[box.varies],
+                box.varies,
+                not ridge,
+                ranges[:, box.varies],
+                n_levels[box.varies],
+            )
         ),
         criterion=criterion if isinstance(criterion, Criterion) else free_of_counts(criterion),
         ridge=ridge,

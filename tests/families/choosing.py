@@ -35,7 +35,12 @@ def make_choosing(name, *, problem="three inputs, two outputs", k_max=8, **optio
     """Make a design of these families on a problem."""
     data = make_problem(problem, **options)
     basis = FAMILIES[name] if isinstance(name, str) else name
-    return data, make_with(data.X, data.Y, basis, np.zeros(k_max + 1), weight=data.weight)
+    return data, make_with(data.X, data.Y, basis, np.zeros(k_max + 1), weight=data.weight, n_levels=data.n_levels)
+
+
+def in_full(families):
+    """Let terms count for all of their parameters, not for a given number."""
+    return families._replace(counts_levels_only=False)
 
 
 # The chance of a false alarm of one check.

@@ -13,8 +13,12 @@ def scale_of(U, weight=None):
 
 
 def data_of(scale):
-    rows = np.zeros((1, scale.n_inputs, 8))
-    return scale.data(rows, find_bins(scale, rows), [Law(1, (0,))])
+    return data_with_laws(scale, [Law(1, (0,))])
+
+
+def data_with_laws(scale, laws):
+    rows, is_gap = np.zeros((1, scale.n_inputs, 8)), np.zeros((1, 0, 8), dtype=np.uint8)
+    return scale.data(rows, is_gap, find_bins(scale, rows), laws)
 
 
 def test_inputs_have_mean_0_and_spread_1_as_rows_count(rng):
@@ -86,8 +90,7 @@ def test_another_input_is_any_of_the_others(rng, chosen, stride):
 
 def test_the_law_of_each_family_is_kept_apart(rng):
     scale = scale_of(rng.random((20, 3)))
-    rows = np.zeros((1, 3, 8))
-    data = scale.data(rows, find_bins(scale, rows), [None, Law(2, (1, 3)), Law(3, (2,))])
+    data = data_with_laws(scale, [None, Law(2, (1, 3)), Law(3, (2,))])
     np.testing.assert_array_equal(data.most_inputs, [0, 2, 3])
     np.testing.assert_allclose(np.exp(data.log_pi[1, :2]), 0.5)
     np.testing.assert_allclose(data.shares[2], [1 / 3, 2 / 3, 1.0])

@@ -9,6 +9,7 @@ planted bugs.
 
 import sys
 from dataclasses import dataclass
+from itertools import combinations
 from math import factorial
 
 import numpy as np
@@ -21,6 +22,7 @@ from saltus.engine.problem.problem import Criterion
 from saltus.engine.search.starts import set_terms
 from saltus.families.line_profiles import NAMES
 from saltus.families.product.family import FittedProduct
+from saltus.families.radial.family import FittedRadial
 from saltus.families.ridge.family import FittedRidge
 from saltus.families.terms import join_terms, terms_as_value
 from saltus.families.user.fitted import FittedUser
@@ -57,10 +59,20 @@ CASES = {
     "uneven waves": ([WAVES], False),
     "waves and others": ([PRODUCTS, WAVES, NARROW, Ridge("wave", max_inputs=1)], True),
     "all": ([PRODUCTS, NARROW, RIDGES, Product("bump", max_inputs=2)], True),
+    "a table": ([PRODUCTS], True),
+    "an uneven table": ([PRODUCTS], False),
+    "a table and others": ([PRODUCTS, NARROW, Product("identity", max_inputs=1), Turns(max_inputs=2), WAVES], True),
+    "a table and ridges": ([RIDGES, Product(("step", "identity"), max_inputs=2)], True),
 }
 
 # Parameters that a factor, or a ridge but for its direction, has in use.
-N_IN_USE = {"hinge": 1, "step": 1, "bump": 2, "wave": 2, "sigmoid": 2, "polynomial": 1}
+N_IN_USE = {"hinge": 1, "step": 1, "bump": 2, "wave": 2, "sigmoid": 2, "polynomial": 1, "identity": 0}
+
+# Of five levels, the best set is worth 2/pi times four parameters, rounded up, its coefficient among them.
+N_IN_USE |= {"level": 1, "subset": 2, "missing": 0}
+
+# Numbers of a factor among the choices: its input, profile, side, and what it is where its input is missing.
+A_FACTOR = 4
 
 
 @dataclass(frozen=True)
@@ -73,9 +85,9 @@ class Model:
     @classmethod
     def of(cls, case):
         families, is_even = CASES[case]
-        problem = make_problem("three inputs", n_rows=150)
+        problem = make_problem("a small table" if "table" in case else "three inputs", n_rows=150)
         criterion = Criterion(COST * np.arange(1000), -np.arange(K_MAX + 1) * (np.log(MEAN) + COST), 0)
-        design = make_with(problem.X, problem.Y, families, criterion, margin=0.0, ridge=True)
+        design = make_with(problem.X, problem.Y, families, criterion, margin=0.0, ridge=True, n_levels=problem.n_levels)
         pi = np.full(3, 1 / 3) if is_even else UNEVEN
         return cls(without_likelihood(design if is_even else with_shares(design, pi)), pi)
 
@@ -119,9 +131,9 @@ def sorts_of(model, terms):
         member = model.design.mixture.members[family]
         if isinstance(member, FittedProduct):
             g = int(choices[0])
-            profiles = [NAMES[code] for code in choices[2 : 2 + 3 * g : 3]]
-            n_own = sum(N_IN_USE[name] for name in profiles)
-            sorts.append(("product", profiles, choices[1 : 1 + 3 * g : 3], choices[3 : 3 + 3 * g : 3], n_own))
+            inputs, codes, sides, _ = choices[1 : 1 + A_FACTOR * g].reshape(g, A_FACTOR).T
+            profiles = [NAMES[code] for code in codes]
+            sorts.append(("product", profiles, inputs, sides, sum(N_IN_USE[name] for name in profiles)))
         elif isinstance(member, FittedRidge):
             g, name = int(choices[0]), NAMES[choices[1]]
             sorts.append(("ridge", [name], choices[2 : 2 + g], np.zeros(1, dtype=int), N_IN_USE[name] + g - 1))
@@ -133,8 +145,15 @@ def sorts_of(model, terms):
             # Beside its frequencies, it has the coefficients of one column more than others.
             sorts.append(("wave", [], choices[1 : 1 + g], np.zeros(1, dtype=int), g + 1))
         else:
-            sorts.append(("radial", [], np.arange(3), np.zeros(1, dtype=int), 3))
+            n = n_numbers(model)
+            sorts.append(("radial", [], np.arange(n), np.zeros(1, dtype=int), n))
     return sorts
+
+
+def n_numbers(model):
+    """Count the inputs that are numbers: all three, or in a table two."""
+    data = model.design.problem.families.of_inputs
+    return 3 if data is None else data.n_numbers
 
 
 class Prior:
@@ -178,23 +197,33 @@ def mass_of_a_term(model):
     """Find what nu gives exp(-COST n) in the mean, n the parameters of a term."""
     found = []
     for member in model.design.mixture.members:
+        if isinstance(member, FittedRadial):
+            found.append(np.exp(-n_numbers(model) * COST))
+            continue
+        most = member.most_inputs
+        pi = model.pi if most == 3 else np.full(most, 1 / most)
         if isinstance(member, FittedProduct):
-            pi = model.pi if member.most_inputs == 3 else np.full(member.most_inputs, 1 / member.most_inputs)
-            of_a_factor = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.options.profiles])
-            found.append(pi @ of_a_factor ** np.arange(1, len(pi) + 1))
+            of_inputs = [mass_of_a_factor(model, member, i) for i in range(member.scale.n_inputs)]
+            of_sizes = [np.mean([np.prod(each) for each in combinations(of_inputs, g)]) for g in range(1, most + 1)]
+            found.append(pi @ of_sizes)
         elif isinstance(member, FittedRidge):
             of_a_profile = np.mean([np.exp(-COST * N_IN_USE[name]) for name in member.options.profiles])
-            found.append(of_a_profile * (model.pi @ np.exp(-COST * np.arange(3))))
+            found.append(of_a_profile * (pi @ np.exp(-COST * np.arange(most))))
         elif isinstance(member, FittedUser):
-            n = member.most_inputs
-            pi = model.pi if n == 3 else np.full(n, 1 / n)
-            found.append(pi @ np.exp([-COST * member.options.count_parameters(g) for g in range(1, n + 1)]))
-        elif isinstance(member, FittedWave):
-            pi = model.pi if member.most_inputs == 3 else np.ones(1)
-            found.append(pi @ np.exp(-COST * (2 + np.arange(len(pi)))))
+            found.append(pi @ np.exp([-COST * member.options.count_parameters(g) for g in range(1, most + 1)]))
         else:
-            found.append(np.exp(-3 * COST))
+            found.append(pi @ np.exp(-COST * (2 + np.arange(most))))
     return np.mean(found)
+
+
+def mass_of_a_factor(model, member, i):
+    """Find what nu gives exp(-COST n) in the mean, n the parameters of a factor on one input."""
+    data, profiles = model.design.problem.families.of_inputs, member.options.profiles
+    if data.n_levels[i] > 0:
+        names = ["level"] if profiles == ("identity",) else ["level", "subset"]
+    else:
+        names = [*profiles, *(["missing"] if data.has_gaps[i] else [])]
+    return np.mean([np.exp(-COST * N_IN_USE[name]) for name in names])
 
 
 def statistics(model, terms):
@@ -213,6 +242,10 @@ def statistics(model, terms):
         found += [sum(n_own for _, _, _, _, n_own in own)]
         found += [sum(len(set(inputs.tolist())) < len(inputs) for _, _, inputs, _, _ in own)]
         found += [(np.abs(parameters[:, i] - 0.5) > 0.5 - EDGE).sum() for i in range(2)]
+    products = [j for j, sort in enumerate(sorts) if sort[0] == "product"]
+    found += [sum(at_gap.sum() for at_gap, _ in table_of(model, terms.take(products)))]
+    for level in (0, 4):
+        found += [sum((word >> level & 1).sum() for _, word in table_of(model, terms.take(products)))]
     slow = [terms.parameters[j, 0] < SLOW for j, sort in enumerate(sorts) if sort[0] == "wave" and len(sort[2]) == 1]
     found += [sum(slow), sum(slow) ** 2]
     in_use = {i for kind, _, inputs, _, _ in sorts if kind != "radial" for i in inputs.tolist()}
@@ -222,6 +255,15 @@ def statistics(model, terms):
     near = np.abs(difference).max(axis=1, initial=0.0) < NEAR
     found += [near.sum(), np.sign(difference[near, 0] * difference[near, 1]).sum()]
     return np.array(found, dtype=float)
+
+
+def table_of(model, products):
+    """Take of each product what its factors are at gaps, and which levels are in their sets, as bits."""
+    for family, choices in zip(products.family, products.choices, strict=True):
+        g, most = int(choices[0]), model.design.mixture.members[family].most_inputs
+        end = 1 + A_FACTOR * most
+        words = choices[end : end + most] if model.design.problem.families.of_inputs.n_words > 0 else np.zeros(0, int)
+        yield choices[1:end].reshape(most, A_FACTOR)[:g, 3], words[:g]
 
 
 def run_chain(rng, model, prior, n_looks):

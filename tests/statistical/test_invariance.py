@@ -31,10 +31,11 @@ def test_without_data_the_prior_of_a_learned_metric_comes_back(name):
 UNEVEN = [pytest.param(f"uneven {kind}", marks=pytest.mark.slow) for kind in ("products", "ridges", "waves", "user's")]
 
 
-OTHERS = [pytest.param(case, marks=pytest.mark.slow) for case in ("polynomials", "user's and others")]
+TABLES = ("an uneven table", "a table and others", "a table and ridges")
+OTHERS = [pytest.param(case, marks=pytest.mark.slow) for case in ("polynomials", "user's and others", *TABLES)]
 
 
-@pytest.mark.parametrize("case", ["all", "waves and others", *OTHERS, *UNEVEN])
+@pytest.mark.parametrize("case", ["all", "waves and others", "a table", *OTHERS, *UNEVEN])
 def test_without_data_the_prior_of_families_that_choose_inputs_comes_back(case):
     assert np.abs(flat_mixture.t_values(case, n_chains=100, n_looks=100)).max() < LIMIT
 
@@ -53,7 +54,7 @@ OWN_WIDTHS = ("flat_likelihood", "a line", "own-widths")
 TWO_STAGE = ("exact_posterior", "nine rows", "two-stage", "0.5")
 MOVES, PAIRS, SHARED = "engine/kernels/moves.py", "families/radial/moves.py", "families/radial/kernels.py"
 TARGET = "engine/kernels/target.py"
-USEFUL = "families/useful.py"
+USEFUL, DRAWS = "families/useful.py", "families/choosing_kernels.py"
 PRODUCT, RIDGE, WAVE, USER = (f"families/{name}/kernels.py" for name in ("product", "ridge", "wave", "user"))
 
 # Of updates, none that draw a term afresh or move pairs.
@@ -228,8 +229,38 @@ BUGS = {
     ),
     "an input that is taken twice": (
         ("flat_mixture", "products"),
-        "families/inputs.py",
+        DRAWS,
         [("if chosen[f * stride] <= found:", "if chosen[f * stride] < found:")],
+    ),
+    "sets of levels that only grow": (
+        ("flat_mixture", "a table"),
+        PRODUCT,
+        [("^= 1 << (level", "|= 1 << (level"),
+         ("one = pick(rng, 2 * g)", "one = 2 * g"),
+         ("way = pick(rng, N_WAYS)", "way = WALK")],
+        (MOVES, MANY_CHANGES),
+    ),
+    "sets of levels that count for a threshold": (
+        ("flat_mixture", "an uneven table"),
+        PRODUCT,
+        [("n_parameters += int(np.ceil(SHARE_OF_BEST_SET * (n_levels - 1))) - 1", "n_parameters += 1")],
+    ),
+    "factors that turn to 1 at gaps and not back": (
+        ("flat_mixture", "a table"),
+        PRODUCT,
+        [("choices[turned] = 1 - choices[turned]", "choices[turned] = 1"),
+         ("way = pick(rng, N_WAYS)", "way = TURN")],
+        (MOVES, MANY_CHANGES),
+    ),
+    "gaps that are looked for twice as often": (
+        ("flat_mixture", "a table"),
+        DRAWS,
+        [("data.n_profiles[family] + data.has_gaps[at])", "data.n_profiles[family] + 2 * data.has_gaps[at])")],
+    ),
+    "useful inputs of ridges that include categories": (
+        ("flat_mixture", "a table and ridges"),
+        RIDGE,
+        [("for i in range(data.n_numbers):\n        n_used", "for i in range(is_used.size):\n        n_used")],
     ),
     "1/T for 1/T - 1": (TWO_STAGE, TARGET, [("(1.0 / temperature - 1.0)", "(1.0 / temperature)")]),
     "every proposal accepted that log_green favours": (FLAT, TARGET, ACCEPTS_TOO_MUCH),

@@ -293,6 +293,7 @@ class AnnealedRegressor(SearchedModel):
             n_own=mixture.parameter_counts,
             n_shared=mixture.n_switches,
             n_own_a_term=term_cost,
+            n_of_sets=mixture.worth_of_sets,
             n_columns=(int(mixture.n_columns.min()), int(mixture.n_columns.max())),
         )
 

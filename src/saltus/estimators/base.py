@@ -223,7 +223,12 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         mixture = resolve_basis(self.basis, data.X.shape[1])
         linear = self.linear
         if linear == "auto":
-            linear = "selected" if mixture.chooses_inputs else "all"
+            linear = "selected" if mixture.chooses_inputs or data.n_levels.any() else "all"
+        if linear == "all" and data.n_levels.any():
+            raise ValueError(
+                "linear='all' is a linear term of numbers, and some inputs are categories. Choose linear='selected', "
+                "by which each level of a category is in or out."
+            )
         if linear == "selected":
             mixture = mixture.with_linear_terms()
         calibration = self._calibrate(data, mixture)
@@ -238,15 +243,16 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     ) -> Design:
         """Prepare what chains work on. Where rows are part of the data, k_max may be less than asked for."""
         X, Y, weight = data.X, data.Y, data.weight
-        box = Box.around(X, float(self.box_margin))
+        box = Box.around(X, float(self.box_margin), data.n_levels)
         U = box.to_unit(X)
         linear = LinearTerm.of(U, weight, only_constant=not all_linear)
         m_fixed = linear.Q.shape[1]
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
         k_max = self._resolve_k_max(n_independent, m_fixed, mixture, is_part) if box.varies.any() else 0
         counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_independent)
-        ranges = np.stack([X.min(axis=0), X.max(axis=0)])[:, box.varies]
-        rows = FamilyRows(U, weight, box.width[box.varies], box.varies, self._may_rescale, ranges)
+        ranges = np.stack([np.nanmin(X[:, box.varies], axis=0), np.nanmax(X[:, box.varies], axis=0)])
+        n_levels = data.n_levels[box.varies]
+        rows = FamilyRows(U, weight, box.width[box.varies], box.varies, self._may_rescale, ranges, n_levels)
         first, *others = (variant.fit(rows) for variant in mixture.variants(several=self._several_variants))
         ridge = self._has_ridge(mixture.chooses_inputs)
         criterion = self._criterion(counts, k_max, first, term_cost)

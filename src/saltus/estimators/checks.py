@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from saltus._typing import Floats
+from saltus._typing import Floats, Ints
 from saltus.estimators.notes import ColumnNotes, DataNotes, given_output_names, name_inputs, name_outputs
 
 # Squares and products of values within these bounds can be represented.
@@ -23,6 +23,7 @@ class TrainingData:
     X: Floats  # (N, d)
     Y: Floats  # (N, c)
     weight: Floats  # (N,)
+    n_levels: Ints  # (d,), of inputs that are categories; 0 for numbers
     single_output: bool  # y was one-dimensional
 
 
@@ -34,7 +35,13 @@ def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weig
     weight = _check_frequencies(sample_weight, inputs)
     present = weight > 0
     Y = np.asarray(outputs, dtype=np.float64).reshape(len(inputs), -1)
-    data = TrainingData(inputs[present], Y[present], weight[present], single_output=np.ndim(outputs) == 1)
+    data = TrainingData(
+        inputs[present],
+        Y[present],
+        weight[present],
+        np.zeros(inputs.shape[1], dtype=np.int64),
+        single_output=np.ndim(outputs) == 1,
+    )
     feature_names = getattr(estimator, "feature_names_in_", None)
     check_magnitude(data.X, label_columns("X", feature_names, data.X.shape[1]))
     check_magnitude(data.Y, label_columns("y", given_output_names(y, data.Y.shape[1]), data.Y.shape[1]))

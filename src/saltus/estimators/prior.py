@@ -94,8 +94,9 @@ def design_at(asked: "SampledModel", X: ArrayLike, n_outputs: int) -> Design:
     inputs = validate_data(asked, X, dtype=np.float64, ensure_min_samples=2)
     check_magnitude(inputs, label_columns("X", getattr(asked, "feature_names_in_", None), inputs.shape[1]))
     asked._single_output = n_outputs == 1
+    n_levels = np.zeros(inputs.shape[1], dtype=np.int64)
     Y = np.tile(np.arange(len(inputs), dtype=np.float64)[:, None], n_outputs)
-    design = asked._make_design(TrainingData(inputs, Y, np.ones(len(inputs)), asked._single_output))
+    design = asked._make_design(TrainingData(inputs, Y, np.ones(len(inputs)), n_levels, asked._single_output))
     # There is no y whose mean and spread could be put back.
     return replace(design, outputs=OutputScale(np.zeros(n_outputs), np.ones(n_outputs)))
 

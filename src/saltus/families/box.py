@@ -16,5 +16,8 @@ class UnitBox(Protocol):
     def varies(self) -> Bools:
         """Which inputs (d,) vary."""
 
+    def of_first(self, n: int) -> "UnitBox":
+        """Take the box of the first n of the inputs that vary, as if no others did."""
+
     def from_unit(self, U: Floats) -> Floats:
         """Take points of the unit cube (n, v) to the user's units, (n, d)."""

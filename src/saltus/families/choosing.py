@@ -37,6 +37,7 @@ class Choosing:
     noun: ClassVar[str]
     known_profiles: ClassVar[tuple[str, ...]]
     is_radial: ClassVar[bool] = False
+    needs_numbers: ClassVar[bool] = True
 
     @property
     def n_columns(self) -> int:
@@ -84,7 +85,12 @@ class FittedChoosing(ABC):
     @property
     def most_inputs(self) -> int:
         """The largest number of inputs of a term: no more than there are."""
-        return min(int(self.options.max_inputs), self.scale.n_inputs)
+        return min(int(self.options.max_inputs), self.n_choosable)
+
+    @property
+    def n_choosable(self) -> int:
+        """The number of inputs that a term chooses among: the first ones, which are numbers."""
+        return self.scale.n_numbers
 
     @property
     def law(self) -> Law:

@@ -22,6 +22,10 @@ class Family(Protocol):
         """Whether terms have a centre and share a metric."""
 
     @property
+    def needs_numbers(self) -> bool:
+        """Whether terms are functions of numbers, and not of categories."""
+
+    @property
     def n_columns(self) -> int:
         """How many columns a term has: one or two."""
 

@@ -7,18 +7,22 @@ all. Everything continuous is uniform: a position along the knots of its input, 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from saltus._jit import by_reference, glue
+from saltus._jit import by_reference
+from saltus._tiles import tile_shape, to_tiles
 from saltus._typing import Bools, Bytes, Floats, Ints
 from saltus.families.box import UnitBox
-from saltus.families.line_profiles import HIGHEST_DEGREE, SIDED
-from saltus.families.terms import pick
+from saltus.families.line_profiles import HIGHEST_DEGREE
 
 # Knots of an input: its distinct values, or so many quantiles of these.
 MOST_KNOTS = 256
+
+# A set of levels is written down in words of so many bits, which floating point holds exactly; a category has no more
+# levels than this.
+LEVELS_A_WORD, MOST_LEVELS = 32, 1024
 
 # Widths are between this share of the range of an input, or what so many neighbouring values span, and all of it.
 NARROWEST, VALUES_A_WIDTH = 1 / 400, 3.0
@@ -46,6 +50,12 @@ class InputData(NamedTuple):
     reach: Floats  # (v,), of offsets
     ends: Floats  # (v, 2), the range of the rows
     highest_degree: Ints  # (v,), of polynomials
+    n_numbers: int  # of the inputs, which come before categories
+    n_levels: Ints  # (v,), of categories; 0 for numbers
+    n_words: int  # of 32 levels each that it takes to write down a set of levels
+    has_gaps: Bytes  # (v,), whether values are missing; rows have 0 there, the mean
+    is_gap: Bytes  # (n_tiles, v, L), which ones; (n_tiles, 0, L) where none are
+    has_subsets: Bytes  # (F,), whether factors may be sets of levels, and not one level alone
     most_inputs: Ints  # (F,)
     shares: Floats  # (F, G), pi_g of g = 1, 2 ... inputs, running sums
     log_pi: Floats  # (F, G), the logarithms of pi_g
@@ -59,11 +69,12 @@ class Law:
 
     most_inputs: int
     profiles: tuple[int, ...]
+    has_subsets: bool = False
 
 
 @dataclass(frozen=True)
 class InputScale:
-    """How inputs are scaled: u of the unit cube to (u - means) / spreads, and what there is to know of their values."""
+    """How inputs are scaled, u of the unit cube to (u - means) / spreads, with methods for all that follows from it."""
 
     means: Annotated[Floats, "v"]
     spreads: Annotated[Floats, "v"]
@@ -72,14 +83,22 @@ class InputScale:
     knots: Annotated[Floats, "vz"]
     n_knots: Annotated[Ints, "v"]
     n_values: Annotated[Ints, "v"]  # distinct
+    n_levels: Annotated[Ints, "v"]  # of categories, which come after numbers and keep their codes; 0 for numbers
+    has_gaps: Annotated[Bools, "v"]  # whether values are missing
 
     @classmethod
-    def of(cls, U: Floats, weight: Floats) -> "InputScale":
-        """Look at rows U (N, v) of the unit cube."""
-        means = np.average(U, axis=0, weights=weight)
-        spreads = np.sqrt(np.average((U - means) ** 2, axis=0, weights=weight))
+    def of(cls, U: Floats, weight: Floats, n_levels: Ints | None = None) -> "InputScale":
+        """Look at rows U (N, v) of the unit cube, NaN where a value is missing; categories are codes."""
+        n_levels = np.zeros(U.shape[1], dtype=np.int64) if n_levels is None else n_levels
+        is_gap = np.isnan(U)
+        means, spreads = moments_of_present(U, weight)
+        means, spreads = np.where(n_levels > 0, 0.0, means), np.where(n_levels > 0, 1.0, spreads)
         X = (U - means) / spreads
-        values = [np.unique(column) for column in X.T]
+        # Categories have no thresholds; two places stand for all of theirs.
+        values = [
+            np.arange(2.0) if levels > 0 else np.unique(column[~np.isnan(column)])
+            for column, levels in zip(X.T, n_levels, strict=True)
+        ]
         chosen = [_thinned(each) for each in values]
         knots = np.zeros((len(values), max(map(len, chosen), default=0)))
         for row, each in zip(knots, chosen, strict=True):
@@ -87,12 +106,24 @@ class InputScale:
         return cls(
             means,
             spreads,
-            low=X.min(axis=0, initial=np.inf),
-            high=X.max(axis=0, initial=-np.inf),
+            low=np.where(n_levels > 0, 0.0, np.nanmin(X, axis=0, initial=np.inf)),
+            high=np.where(n_levels > 0, n_levels - 1.0, np.nanmax(X, axis=0, initial=-np.inf)),
             knots=knots,
             n_knots=np.array([each.size for each in chosen], dtype=np.int64),
             n_values=np.array([each.size for each in values], dtype=np.int64),
+            n_levels=n_levels,
+            has_gaps=np.asarray(is_gap.any(axis=0)),
         )
+
+    @property
+    def n_numbers(self) -> int:
+        """How many of the inputs are numbers: the first ones."""
+        return int((self.n_levels == 0).sum())
+
+    @property
+    def n_words(self) -> int:
+        """The words of 32 levels that it takes to write down a set of levels of any category."""
+        return -(-int(self.n_levels.max(initial=0)) // LEVELS_A_WORD)
 
     @property
     def n_inputs(self) -> int:
@@ -102,8 +133,17 @@ class InputScale:
     @property
     def is_sound(self) -> bool:
         """Whether every input has knots to be between: that of a file may not."""
+        # A missing value of a category is a level of its own.
+        whole = not (self.has_gaps & (self.n_levels > 0)).any()
         within = (self.n_knots >= 2) & (self.n_knots <= self.knots.shape[1]) & (self.n_values >= self.n_knots)
-        return bool(within.all() and (self.spreads > 0).all())
+        in_order = (np.diff(self.n_levels > 0) >= 0).all() and ((self.n_levels == 0) | (self.n_levels >= 2)).all()
+        return bool(
+            within.all()
+            and whole
+            and (self.spreads > 0).all()
+            and in_order
+            and self.n_levels.max(initial=0) <= MOST_LEVELS
+        )
 
     @property
     def log_width(self) -> Floats:
@@ -130,17 +170,28 @@ class InputScale:
         return np.minimum(np.maximum(-self.low, self.high), FARTHEST_OFFSET)
 
     def standardize(self, U: Floats, *, hold: bool = False) -> Floats:
-        """Scale rows U (N, v); with `hold`, rows beyond the range of the data are taken at its edge."""
+        """Scale rows U (N, v); with `hold`, rows beyond the range of the data are taken at its edge.
+
+        Missing values stay NaN, but of inputs that missed none in the data they count as the mean.
+        """
         X = (U - self.means) / self.spreads
+        if np.isnan(X).any():
+            X[:, ~self.has_gaps] = self.without_gaps(X[:, ~self.has_gaps])
         return np.clip(X, self.low, self.high) if hold else X
+
+    @staticmethod
+    def without_gaps(X: Floats) -> Floats:
+        """Put the mean where values of standardised rows are missing."""
+        is_gap = np.isnan(X)
+        return np.where(is_gap, 0.0, X) if is_gap.any() else X
 
     def range_in(self, box: UnitBox) -> tuple[Floats, Floats]:
         """Find the range of the rows in the user's units, (d,) and (d,); infinite for inputs that do not vary."""
         low, high = (box.from_unit((self.means + self.spreads * end)[None])[0] for end in (self.low, self.high))
         return np.where(box.varies, low, -np.inf), np.where(box.varies, high, np.inf)
 
-    def data(self, rows: Floats, bins: Bytes, laws: Sequence[Law | None]) -> InputData:
-        """Prepare for kernels: rows in tiles, and the laws of all families, None where they are not of this sort."""
+    def data(self, rows: Floats, is_gap: Bytes, bins: Bytes, laws: Sequence[Law | None]) -> InputData:
+        """Prepare for kernels: rows in tiles, 0 at gaps, and the laws of all families, None where of another sort."""
         most = np.array([0 if law is None else law.most_inputs for law in laws])
         shares, log_pi = probabilities_of_sizes(most)
         codes = [() if law is None else law.profiles for law in laws]
@@ -157,6 +208,12 @@ class InputScale:
             self.reach,
             np.stack([self.low, self.high], axis=1),
             self.highest_degree,
+            n_numbers=self.n_numbers,
+            n_levels=self.n_levels,
+            n_words=self.n_words,
+            has_gaps=self.has_gaps.astype(np.uint8),
+            is_gap=is_gap,
+            has_subsets=np.array([law is not None and law.has_subsets for law in laws], dtype=np.uint8),
             most_inputs=most,
             shares=shares,
             log_pi=log_pi,
@@ -189,17 +246,45 @@ def find_bins(scale: InputScale, rows: Floats) -> Bytes:
 class FamilyRows:
     """The rows that families are fitted to, and what they share of them."""
 
-    U: Floats  # (N, v), in the unit cube
+    U: Floats  # (N, v), in the unit cube, NaN where a value is missing; categories are codes
     weight: Floats  # (N,)
     box_width: Floats  # (v,), the sides of the cube in the user's units
     varies: Bools  # (d,), which inputs these are
     rescale: bool  # whether terms without a scale of their own (r, r^3) may have one that suits the arithmetic
     ranges: Floats  # (2, v), the lowest and the highest value of each input, in the user's units
+    n_levels: Ints | None = None  # (v,), of categories, which come after numbers; 0 for numbers, as all are if None
 
     @cached_property
     def scale(self) -> InputScale:
         """How inputs are scaled for terms that choose some."""
-        return InputScale.of(self.U, self.weight)
+        return InputScale.of(self.U, self.weight, self.n_levels)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """The inputs (N, v) that are numbers, with their means where values are missing."""
+        U = self.U[:, : self.scale.n_numbers]
+        return np.where(np.isnan(U), self.scale.means[: U.shape[1]], U)
+
+
+def moments_of_present(U: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Find the means and standard deviations (v,) of the values of U (N, v) that are not missing."""
+    is_gap = np.isnan(U)
+    if not is_gap.any():
+        means = np.average(U, axis=0, weights=weight)
+        return means, np.sqrt(np.average((U - means) ** 2, axis=0, weights=weight))
+    present = np.where(is_gap, 0.0, weight[:, None])
+    total = present.sum(axis=0)
+    means = (present * np.where(is_gap, 0.0, U)).sum(axis=0) / total
+    squares: Floats = (present * np.where(is_gap, 0.0, U - means) ** 2).sum(axis=0)
+    return means, np.sqrt(squares / total)
+
+
+def gaps_in_tiles(X: Floats) -> Bytes:
+    """Say in tiles (n_tiles, v, L) which values of X (N, v) are missing; (n_tiles, 0, L) where none are."""
+    is_gap = np.isnan(X)
+    if not is_gap.any():
+        return np.zeros((*tile_shape(len(X)), 0), dtype=np.uint8).transpose(0, 2, 1).copy()
+    return to_tiles(is_gap.astype(np.uint8))
 
 
 def _thinned(values: Floats) -> Floats:
@@ -215,75 +300,3 @@ def probabilities_of_sizes(most_inputs: Ints) -> tuple[Floats, Floats]:
     """
     pi = (np.arange(max(most_inputs.max(), 1)) < most_inputs[:, None]) / np.maximum(most_inputs, 1)[:, None]
     return np.cumsum(pi, axis=1), np.log(np.where(pi > 0, pi, 1.0))
-
-
-class Sizes(Protocol):
-    """What says how many inputs terms have."""
-
-    @property
-    def most_inputs(self) -> Ints:
-        """The largest numbers (F,)."""
-
-    @property
-    def shares(self) -> Floats:
-        """Running sums (F, G) of pi_g."""
-
-
-@glue
-def draw_size(rng: np.random.Generator, data: Sizes, family: int) -> int:
-    """Draw how many inputs a term has."""
-    chance, g = rng.random(), 1
-    while g < data.most_inputs[family] and chance >= data.shares[family, g - 1]:
-        g += 1
-    return g
-
-
-@glue
-def draw_profile(rng: np.random.Generator, data: InputData, family: int) -> int:
-    """Draw a profile."""
-    return data.profiles[family, pick(rng, data.n_profiles[family])]
-
-
-@glue
-def draw_side(rng: np.random.Generator, profile: int) -> int:
-    """Draw which way a profile faces: 0 or 1; 0 where it does not matter."""
-    return pick(rng, 2) if SIDED[profile] else 0
-
-
-@glue
-def draw_other_input(rng: np.random.Generator, chosen: Ints, stride: int, g: int, n_inputs: int) -> int:
-    """Draw one of the inputs that are not among the first g of chosen[0], chosen[stride], and so on."""
-    rank = pick(rng, n_inputs - g)
-    # The rank-th of the others: each chosen input that is not beyond it moves it on, in rising order.
-    found, moved = rank, True
-    while moved:
-        below = 0
-        for f in range(g):
-            if chosen[f * stride] <= found:
-                below += 1
-        moved = found != rank + below
-        found = rank + below
-    return found
-
-
-@glue
-def draw_inputs(
-    rng: np.random.Generator, chosen: Ints, stride: int, g: int, n_inputs: int, useful: Ints, n_useful: int
-) -> None:
-    """Draw g inputs into chosen[0], chosen[stride] and so on: of all, or of those in `useful` if they are as many."""
-    among = n_useful if n_useful >= g else n_inputs
-    for i in range(g):
-        chosen[i * stride] = draw_other_input(rng, chosen, stride, i, among)
-    if n_useful >= g:
-        for i in range(g):
-            chosen[i * stride] = useful[chosen[i * stride]]
-
-
-@glue
-def find_position(data: InputData, at: int, u: float) -> float:
-    """Find the position along an input whose coordinate is u in [0, 1]."""
-    n = data.n_knots[at]
-    along = u * (n - 1)
-    first = min(int(along), n - 2)
-    below = data.knots[at, first]
-    return below + (along - first) * (data.knots[at, first + 1] - below)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from saltus._jit import glue, kernel
-from saltus._typing import Floats, Ints
+from saltus._typing import Bytes, Floats, Ints
 from saltus.families.profiles import Graph, exp_of_negative
 
 TWO_PI = 2.0 * np.pi
@@ -43,6 +43,14 @@ def _add_bump(graph: Graph, z: str) -> str:
 
 def _add_hat(graph: Graph, z: str) -> str:
     return graph.add("Mul", graph.add("Sub", graph.number(1.0), graph.square(z)), _add_bump(graph, z))
+
+
+def _no_line(z: Floats) -> Floats:
+    raise NotImplementedError("a category has no place along a line")
+
+
+def _no_nodes(graph: Graph, z: str) -> str:
+    raise NotImplementedError("a category has no place along a line")
 
 
 def _polynomial(degree: int) -> LineProfile:
@@ -93,8 +101,12 @@ LINE_PROFILES: dict[str, LineProfile] = {
         2,
     ),
     "sigmoid": LineProfile(np.tanh, "tanh <var>z</var>", lambda graph, z: graph.add("Tanh", z), 2),
+    # Of a category, and of whether a value is missing: nobody evaluates these along a line.
+    "level": LineProfile(_no_line, "[<var>x</var> is a level]", _no_nodes, 1, is_smooth=False),
+    "subset": LineProfile(_no_line, "[<var>x</var> is one of some levels]", _no_nodes, 0, is_smooth=False),
+    "missing": LineProfile(_no_line, "[<var>x</var> is missing]", _no_nodes, 0, is_smooth=False, is_sided=True),
 }
-IDENTITY, HINGE, STEP, BUMP, HAT, WAVE, SIGMOID, POLYNOMIAL = range(len(LINE_PROFILES) + 1)
+IDENTITY, HINGE, STEP, BUMP, HAT, WAVE, SIGMOID, LEVEL, SUBSET, MISSING, POLYNOMIAL = range(len(LINE_PROFILES) + 1)
 
 # Legendre's polynomials: a factor of degree n, which comes from its parameter, has the n-th of these profiles. On
 # [-1, 1] they are at most 1 in size, and orthogonal where rows are spread evenly.
@@ -107,6 +119,9 @@ NAMES = tuple(LINE_PROFILES)
 SIDED = np.array([profile.is_sided for profile in LINE_PROFILES.values()])
 N_PARAMETERS = np.array([profile.n_parameters for profile in LINE_PROFILES.values()])
 SMOOTH = np.array([profile.is_smooth for profile in LINE_PROFILES.values()])
+
+# What is not a function of a number along a line.
+OFF_THE_LINE = (LEVEL, SUBSET, MISSING)
 
 # The coefficients of Legendre's polynomials by degree, of the highest power first, with zeros before it.
 POLYNOMIALS = np.zeros((HIGHEST_DEGREE + 1, HIGHEST_DEGREE + 1))
@@ -123,8 +138,8 @@ degree_of_kernel = glue(degree_of)
 
 
 def replace_by_profiles(Z: Floats, codes: Ints) -> None:
-    """Replace each column z of Z (N, q) by phi(z) of its profile, by number (q,)."""
-    for code in np.unique(codes):
+    """Replace each column z of Z (N, q) by phi(z) of its profile, by number (q,), where that has a line."""
+    for code in np.setdiff1d(codes, OFF_THE_LINE):
         which = np.flatnonzero(codes == code)
         Z[:, which] = LINE_PROFILES[NAMES[code]].value(Z[:, which])
 
@@ -212,6 +227,44 @@ def replace_by_wave(c: float, column: Floats) -> None:
     """Replace z = column[n] by cos 2 pi (z + c). O(L)."""
     for n in range(column.size):
         column[n] = cosine_of_cycles(column[n] + c)
+
+
+@glue
+def value_at(code: int, z: float) -> float:
+    """Evaluate phi(z)."""
+    if code == IDENTITY:
+        return z
+    if code == HINGE:
+        return max(z, 0.0)
+    if code == STEP:
+        return 1.0 if z > 0.0 else 0.0
+    if code == WAVE:
+        return np.cos(TWO_PI * z)
+    if code == SIGMOID:
+        return value_of_sigmoid(z)
+    if code >= POLYNOMIAL:
+        value = 0.0
+        for i in range(HIGHEST_DEGREE + 1):
+            value = value * z + POLYNOMIALS[code - POLYNOMIAL + 1, i]
+        return value
+    hat = 1.0 if code == HAT else 0.0
+    return (1.0 - hat * z * z) * exp_of_negative(-0.5 * z * z)
+
+
+@kernel
+def multiply_beside_gaps(
+    code: int, x: Floats, b: float, c: float, is_gap: Bytes, at_gap: float, column: Floats
+) -> None:
+    """Multiply column[n] by phi(b x[n] + c), or by `at_gap` where x[n] is missing. O(L)."""
+    for n in range(column.size):
+        column[n] *= at_gap if is_gap[n] else value_at(code, b * x[n] + c)
+
+
+@kernel
+def multiply_by_slope_beside_gaps(code: int, x: Floats, b: float, c: float, is_gap: Bytes, column: Floats) -> None:
+    """Multiply column[n] by d phi / d z at z = b x[n] + c, or by 0 where x[n] is missing. O(L)."""
+    for n in range(column.size):
+        column[n] *= 0.0 if is_gap[n] else slope_at(code, b * x[n] + c)
 
 
 @glue

@@ -14,7 +14,7 @@ import numpy as np
 from saltus._jit import by_reference, glue
 from saltus._typing import Floats, Ints
 from saltus._vectors import clear, dot
-from saltus.families.inputs import InputData
+from saltus.families.inputs import MOST_KNOTS, InputData
 from saltus.families.product.kernels import (
     A_FACTOR,
     add_product_derivatives,
@@ -66,6 +66,7 @@ from saltus.families.ridge.kernels import (
     decode_ridge,
     draw_ridge,
     evaluate_ridge,
+    log_nu_over_q_ridge,
     unpack_ridge,
 )
 from saltus.families.terms import Edits, Terms, TermSet
@@ -129,6 +130,7 @@ class Families(NamedTuple):
     n_choices: int  # of a term
     n_parameters: int
     n_decoded: int
+    counts_levels_only: bool  # whether a term counts for a given number of parameters, and on top what sets are worth
     radial_family: int  # the number of the radial family, or -1
     radial: RadialData | None
     product: InputData | None
@@ -147,6 +149,11 @@ class Families(NamedTuple):
         return 0 if self.of_inputs is None else self.of_inputs.n_knots.size
 
     @property
+    def most_bins(self) -> int:
+        """The most parts that the values of an input fall into: thresholds of numbers, levels of categories."""
+        return 0 if self.of_inputs is None else max(MOST_KNOTS, int(self.of_inputs.n_levels.max(initial=0)))
+
+    @property
     def n_rows(self) -> int:
         """The number of rows of a tile."""
         of_each = (self.radial, self.of_inputs, self.user)
@@ -156,7 +163,8 @@ class Families(NamedTuple):
     def arrays(self) -> tuple[Floats, ...]:
         """All that differs between data, to tell one problem from another."""
         radial = () if self.radial is None else (self.radial.rows, self.radial.to_metric)
-        others = () if self.of_inputs is None else (self.of_inputs.rows, self.of_inputs.knots)
+        data = self.of_inputs
+        others = () if data is None else (data.rows, data.knots, data.n_levels, data.is_gap)
         user = () if self.user is None else (self.user.rows, self.user.counts)
         return (*radial, *others, *user)
 
@@ -223,10 +231,12 @@ def first_column(families: Families, terms: Terms, j: int) -> int:
 def count_own_parameters(families: Families, family: int, choices: Ints, shared: Floats) -> int:
     """Count the own parameters of one term, its coefficients aside."""
     geometry = families.geometry[family]
+    if geometry == PRODUCT:
+        return count_product(families.product, choices, families.counts_levels_only)
+    if families.counts_levels_only:
+        return 0
     if geometry == RADIAL:
         return count_radial(families.radial, shared)
-    if geometry == PRODUCT:
-        return count_product(families.product, choices)
     if geometry == RIDGE:
         return count_ridge(families.ridge, choices)
     if geometry == WAVE:
@@ -249,10 +259,12 @@ def count_shared_parameters(families: Families, shared: Floats) -> int:
 def count_term_kernel(families: Families, family: int, choices: Ints, shared: Floats) -> int:
     """Count the own parameters of one term, its coefficients aside, for compiled callers."""
     geometry = families.geometry[family]
+    if geometry == PRODUCT:
+        return count_product_kernel(families.product, choices, families.counts_levels_only)
+    if families.counts_levels_only:
+        return 0
     if geometry == RADIAL:
         return count_radial_kernel(families.radial, shared)
-    if geometry == PRODUCT:
-        return count_product_kernel(families.product, choices)
     if geometry == RIDGE:
         return count_ridge_kernel(families.ridge, choices)
     if geometry == WAVE:
@@ -441,9 +453,9 @@ def log_nu_over_q(
     """Evaluate ln nu/q of a term, given which inputs others use: 0 where its family draws from nu. O(g)."""
     geometry = families.geometry[family]
     if geometry == PRODUCT:
-        return log_nu_over_q_of_inputs(choices[FIRST_OF_PRODUCT:], A_FACTOR, choices[0], is_used, n_used)
+        return log_nu_over_q_of_inputs(choices[FIRST_OF_PRODUCT:], A_FACTOR, choices[0], is_used, n_used, is_used.size)
     if geometry == RIDGE:
-        return log_nu_over_q_of_inputs(choices[FIRST_OF_RIDGE:], 1, choices[0], is_used, n_used)
+        return log_nu_over_q_ridge(families.ridge, choices, is_used)
     if geometry == WAVE:
         return log_nu_over_q_wave(families.wave, family, choices, parameters)
     return 0.0
@@ -456,7 +468,7 @@ def decode_term(families: Families, family: int, choices: Ints, parameters: Floa
     if geometry == RADIAL:
         decode_radial(families.radial, parameters, decoded)
     elif geometry == PRODUCT:
-        decode_product(families.product, choices, parameters, decoded)
+        decode_product(families.product, family, choices, parameters, decoded)
     elif geometry == RIDGE:
         decode_ridge(families.ridge, choices, parameters, decoded)
     elif geometry == WAVE:

@@ -39,11 +39,11 @@ def list_marked(is_used: Ints, numbers: Ints) -> int:
 
 
 @glue
-def log_nu_over_q_of_inputs(chosen: Ints, stride: int, g: int, is_used: Ints, n_used: int) -> float:
-    """Evaluate ln nu/q of the inputs of a term. O(g)."""
+def log_nu_over_q_of_inputs(chosen: Ints, stride: int, g: int, is_used: Ints, n_used: int, n_inputs: int) -> float:
+    """Evaluate ln nu/q of the inputs of a term that may have the first n_inputs, of which n_used are in use. O(g)."""
     if n_used < g:
         return 0.0
     relative = 1.0
     for i in range(g):
-        relative *= is_used[chosen[i * stride]] * (is_used.size - i) / (n_used - i)
+        relative *= is_used[chosen[i * stride]] * (n_inputs - i) / (n_used - i)
     return -np.log(1.0 - SHARE_OF_USEFUL + SHARE_OF_USEFUL * relative)

@@ -52,8 +52,9 @@ def test_the_size_that_another_criterion_wants():
         )
         for c in (few, many)
     }
-    assert best_size(values[id(few)], few, few, 2, np.arange(k_max + 1)) == values[id(few)].argmax()
-    assert best_size(values[id(few)], few, many, 2, np.arange(k_max + 1)) == values[id(many)].argmax()
+    counts = np.arange(k_max + 1), np.zeros(k_max + 1, dtype=int)
+    assert best_size(values[id(few)], few, few, 2, *counts) == values[id(few)].argmax()
+    assert best_size(values[id(few)], few, many, 2, *counts) == values[id(many)].argmax()
     assert values[id(many)].argmax() < values[id(few)].argmax()
 
 

@@ -37,12 +37,15 @@ def test_the_penalty_is_that_of_all_parameters(k, n_own_a_term, metric, widths):
     design, rss = design_with(n_own_a_term, metric, widths), np.array([3.0, 0.7])
     problem = design.problem
     expected = BY_COUNT[n] + BY_SIZE[k]
-    terms, n_own_in_full = terms_at(design, np.full((k, 3 + (widths == "own")), 0.5), shared), k * n_of_a_term
+    terms, counted = (
+        terms_at(design, np.full((k, 3 + (widths == "own")), 0.5), shared),
+        0 if n_own_a_term else n_of_a_term,
+    )
     assert penalty_of(problem, terms) == pytest.approx(expected, rel=1e-15)
-    assert penalty_of_size(problem, k, 1, n_of_a_term, shared) == penalty_of(problem, terms)
+    assert penalty_of_size(problem, k, 1, counted, shared) == penalty_of(problem, terms)
     value = -0.5 * problem.n_total * np.log(rss).sum() - expected
     assert log_density(problem, rss, terms) == pytest.approx(value, rel=1e-14)
-    assert compiled_log_density(problem, rss, k, k, n_own_in_full, shared) == pytest.approx(value, rel=1e-14)
+    assert compiled_log_density(problem, rss, k, k, k * counted, shared) == pytest.approx(value, rel=1e-14)
 
 
 def test_a_fit_is_no_better_than_exact():

@@ -17,6 +17,7 @@ from tests.equality import same
 from tests.families.choosing import FAMILIES, make_choosing
 
 SMOOTH = [name for name in FAMILIES if name != "steps"]
+NUMBERS = "three inputs, two outputs"
 
 
 @pytest.fixture(params=FAMILIES)
@@ -64,9 +65,9 @@ def test_anywhere_within_its_bounds_a_point_is_a_term(name, rng):
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_gradient_against_finite_differences(name, seed):
-    _, landscape = make_landscape(name, n_rows=600)  # two tiles
+@pytest.mark.parametrize(("problem", "seed"), [(NUMBERS, 1), (NUMBERS, 2), ("a table", 1)])
+def test_gradient_against_finite_differences(name, problem, seed):
+    _, landscape = make_landscape(name, problem=problem, n_rows=600)  # two tiles
     rng = np.random.default_rng(seed)
     terms = draw_independent(rng, landscape, 5)
     free = landscape.mixture.search.free(landscape.problem.families, terms, raw=True)
@@ -81,10 +82,11 @@ def test_gradient_against_finite_differences(name, seed):
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-def test_curvature_is_that_of_projected_residuals(name):
-    _, landscape = make_landscape(name, n_rows=600)
+@pytest.mark.parametrize("problem", [NUMBERS, "a table"])
+def test_curvature_is_that_of_projected_residuals(name, problem):
+    _, landscape = make_landscape(name, problem=problem, n_rows=600)
     rng = np.random.default_rng(1)
-    terms = draw_independent(rng, landscape, 4)
+    terms = draw_independent(rng, landscape, 5)
     free = landscape.mixture.search.free(landscape.problem.families, terms, raw=True)
     seen = landscape.problem._replace(families=free.families)
 
@@ -109,9 +111,11 @@ def test_curvature_is_that_of_projected_residuals(name):
     np.testing.assert_allclose(hessian, expected, rtol=1e-3, atol=1e-5 * np.abs(expected).max())
 
 
-def test_the_value_of_a_descent_is_that_of_the_chain(name, rng):
-    design, landscape = make_landscape(name)
+@pytest.mark.parametrize("problem", [NUMBERS, "a table"])
+def test_the_value_of_a_descent_is_that_of_the_chain(name, problem, rng):
+    design, landscape = make_landscape(name, problem=problem)
     terms = draw_independent(rng, landscape, 4)
+    assert np.isfinite(landscape.value(terms))
     if "step" in str(design.mixture):
         pytest.skip("rows are rounded in descents, which steps may notice")
     state = start_state(design.problem, design.linear.Q, design.Y, terms.shared)

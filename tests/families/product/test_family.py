@@ -8,10 +8,11 @@ from numpy.polynomial import Legendre
 
 from saltus import Product
 from saltus.families.line_profiles import LINE_PROFILES, NAMES, SIDED
+from saltus.families.product.kernels import A_FACTOR
 from saltus.families.registry import count_terms
 from saltus.families.terms import TermSet, make_edits
 from tests.engine.designs import make_with
-from tests.families.choosing import ALL_PROFILES, check_counts, check_uniform, make_choosing
+from tests.families.choosing import ALL_PROFILES, check_counts, check_uniform, in_full, make_choosing
 from tests.kernels import draw_terms
 
 N_DRAWS = 20_000
@@ -66,7 +67,7 @@ def test_fresh_terms_are_drawn_alike(rng, draw, max_inputs, problem):
     assert design.mixture.accepts(terms)
     size = terms.choices[:, 0]
     check_counts(np.bincount(size, minlength=most + 1)[1:], np.ones(most))
-    factors = terms.choices[:, 1:].reshape(N_DRAWS, most, 3)
+    factors = terms.choices[:, 1:].reshape(N_DRAWS, most, A_FACTOR)
     for g in range(1, most + 1):
         inputs = [tuple(row) for row in factors[size == g, :g, 0].tolist()]
         cells = list(permutations(range(v), g))
@@ -76,7 +77,8 @@ def test_fresh_terms_are_drawn_alike(rng, draw, max_inputs, problem):
         for f in range(g):
             check_counts(np.bincount(factors[size == g, f, 0], minlength=v), np.ones(v))
     in_use = np.arange(most) < size[:, None]
-    profile, side = factors[in_use][:, 1:].T
+    profile, side, at_gap = factors[in_use][:, 1:].T
+    assert not at_gap.any(), "nothing is missing"
     cells = [(NAMES.index("hinge"), 0), (NAMES.index("hinge"), 1), (NAMES.index("wave"), 0)]
     cells += [(NAMES.index("step"), 0), (NAMES.index("step"), 1)]
     found = [((profile == code) & (side == facing)).sum() for code, facing in cells]
@@ -124,11 +126,13 @@ def test_a_term_is_the_product_of_its_factors(rng):
     for j, (choices, parameters) in enumerate(zip(terms.choices, terms.parameters, strict=True)):
         expected = np.ones(len(X))
         for f in range(choices[0]):
-            at, code, side = choices[1 + 3 * f : 4 + 3 * f]
+            at, code, side, _ = choices[1 + A_FACTOR * f :][:A_FACTOR]
             expected *= plain_factor(X[:, at], NAMES[code], side, *parameters[2 * f : 2 * f + 2])
             seen.add((NAMES[code], int(side)))
         np.testing.assert_allclose(found[:, j], expected, rtol=1e-8, atol=1e-10)
-    assert len(seen) == len(ALL_PROFILES) + sum(SIDED), "every profile, on either side"
+    assert len(seen) == len(ALL_PROFILES) + sum(SIDED[NAMES.index(name)] for name in ALL_PROFILES), (
+        "every profile, on either side"
+    )
 
 
 def test_a_step_parts_rows_that_have_few_values(rng):
@@ -160,12 +164,12 @@ def test_what_a_term_counts_for():
     assert [LINE_PROFILES[name].n_parameters for name in ALL_PROFILES] == [0, 1, 1, 2, 2, 2, 1]
     terms = TermSet(
         np.zeros(2, dtype=np.int64),
-        np.array([[2, 0, NAMES.index("hinge"), 0, 1, NAMES.index("bump"), 0, 0, 0, 0], [1, 2, 0, 0, *[0] * 6]]),
+        np.array([[2, 0, NAMES.index("hinge"), 0, 0, 1, NAMES.index("bump"), *[0] * 6], [1, 2, *[0] * 11]]),
         np.full((2, 6), 0.5),
         np.zeros(0),
     )
     assert design.mixture.accepts(terms)
-    assert count_terms(design.problem.families, terms) == 1 + 2 + 0
+    assert count_terms(in_full(design.problem.families), terms) == 1 + 2 + 0
 
 
 @pytest.mark.parametrize(

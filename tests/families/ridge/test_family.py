@@ -9,7 +9,7 @@ from saltus import Ridge
 from saltus.families.line_profiles import NAMES
 from saltus.families.registry import count_terms
 from saltus.families.terms import TermSet, make_edits
-from tests.families.choosing import check_counts, check_uniform, make_choosing
+from tests.families.choosing import check_counts, check_uniform, in_full, make_choosing
 from tests.kernels import draw_terms
 
 N_DRAWS = 20_000
@@ -100,7 +100,7 @@ def test_what_a_term_counts_for():
         for name, n_own in (("hinge", 1), ("sigmoid", 2)):
             choices = np.array([[g, NAMES.index(name), 0, 1, 2]])
             terms = TermSet(np.zeros(1, dtype=np.int64), choices, np.full((1, 5), 0.5), np.zeros(0))
-            assert count_terms(design.problem.families, terms) == n_own + g - 1
+            assert count_terms(in_full(design.problem.families), terms) == n_own + g - 1
 
 
 @pytest.mark.parametrize(("at", "value"), [(0, 0), (0, 4), (1, NAMES.index("bump")), (1, -1), (2, 3), (3, -1)])

@@ -8,7 +8,7 @@ from numba import njit
 
 from saltus.families import registry
 from saltus.families.terms import TermSet, make_edits
-from tests.families.choosing import check_counts, check_uniform, make_choosing
+from tests.families.choosing import check_counts, check_uniform, in_full, make_choosing
 from tests.families.user.families import Constantly, OwnRidge, Stairs, Turns
 from tests.kernels import draw_terms, terms_of
 
@@ -126,7 +126,7 @@ def test_what_is_periodic_wraps(rng):
 
 def test_a_family_says_what_its_terms_count_for():
     _, design = make_choosing([OwnRidge(), "hinges"])
-    (member, _), families = design.mixture.members, design.problem.families
+    (member, _), families = design.mixture.members, in_full(design.problem.families)
     assert member.parameter_counts == (2, 4)
     for g in (1, 2, 3):
         choices = np.zeros((1, families.n_choices), dtype=np.int64)

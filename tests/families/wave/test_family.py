@@ -10,7 +10,7 @@ from saltus.families.registry import count_terms
 from saltus.families.terms import TermSet, make_edits
 from saltus.families.wave.frequencies import SLOWEST, fastest_along, fastest_cycles
 from saltus.families.wave.periodogram import uninformed
-from tests.families.choosing import check_counts, check_uniform, make_choosing
+from tests.families.choosing import check_counts, check_uniform, in_full, make_choosing
 from tests.kernels import draw_terms
 
 N_DRAWS = 20_000
@@ -99,7 +99,7 @@ def test_what_a_term_counts_for():
     for g in (1, 2, 3):
         choices = np.array([[g, 0, 1, 2]])
         terms = TermSet(np.zeros(1, dtype=np.int64), choices, np.full((1, 3), 0.5), np.zeros(0))
-        assert count_terms(design.problem.families, terms) == g
+        assert count_terms(in_full(design.problem.families), terms) == g
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from saltus.engine.search.landscape import Landscape
 from saltus.engine.search.policy import SearchPolicy
 from saltus.engine.search.pruning import GoOn
 from saltus.engine.search.starts import present_network, set_independent_terms, set_terms
+from saltus.families.registry import count_terms
 
 # What a term may count for, its coefficients aside.
 COSTS = (1, 2, 4, 8, 16)
@@ -176,21 +177,23 @@ def networks_on_path(
     state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     grown, values = grow(rng, design, state, policy, go_on, among=among, most=most)
     networks = []
-    n_columns = np.concatenate([[0], np.cumsum(design.problem.families.n_columns[grown.family])])
-    sizes = [best_size(values, criteria[0], criterion, design.Y.shape[1], n_columns) for criterion in criteria]
+    families = design.problem.families
+    n_columns = np.concatenate([[0], np.cumsum(families.n_columns[grown.family])])
+    n_own = np.array([count_terms(families, grown.take(slice(k))) for k in range(len(grown) + 1)])
+    sizes = [best_size(values, criteria[0], each, design.Y.shape[1], n_columns, n_own) for each in criteria]
     for k in (*sizes, 0):
         set_terms(design, state, grown.take(slice(k)))
         networks.append(present_network(design, state))
     return networks
 
 
-def best_size(values: Floats, before: Criterion, after: Criterion, n_outputs: int, n_columns: Ints) -> int:
+def best_size(values: Floats, before: Criterion, after: Criterion, n_outputs: int, n_columns: Ints, n_own: Ints) -> int:
     """Find the number of terms that a criterion wants, given log pi with 0, 1, 2 ... terms under another.
 
-    These have n_columns (K + 1,).
-    Both count every term for the same, and nothing that is shared.
+    These have n_columns (K + 1,), and their sets of levels are worth n_own (K + 1,) parameters. Both count every term
+    for the same, and nothing that is shared.
     """
     sizes = np.arange(min(len(values), len(before.by_size), len(after.by_size)))
-    columns = n_columns[sizes]
-    was, will_be = (penalties(criterion, n_outputs, sizes, columns, sizes, 0) for criterion in (before, after))
+    columns, own = n_columns[sizes], n_own[sizes]
+    was, will_be = (penalties(criterion, n_outputs, sizes, columns, own, 0) for criterion in (before, after))
     return int((values[sizes] + was - will_be).argmax())

@@ -28,8 +28,7 @@ def penalty(problem: Problem, n_outputs: int, k: int, n_columns: int, n_own: int
     that terms are given up where no shared parameter can be.
     """
     by_count, by_size = problem.criterion.by_count, problem.criterion.by_size
-    if problem.criterion.n_own_a_term > 0:
-        n_own = k * problem.criterion.n_own_a_term
+    n_own += k * problem.criterion.n_own_a_term
     n_parameters = n_columns * n_outputs + n_own + n_shared if k > 0 else 0
     if n_parameters < by_count.size:
         return by_count[n_parameters] + by_size[k] + n_columns * problem.criterion.a_column
@@ -42,8 +41,7 @@ penalty_kernel = kernel(penalty)
 def penalties(criterion: Criterion, n_outputs: int, k: Ints, n_columns: Ints, n_own: Ints, n_shared: int) -> Floats:
     """Evaluate P for networks of k (n,) terms, n_columns (n,) and n_own (n,) parameters, as `penalty` does for one."""
     by_count, by_size = criterion.by_count, criterion.by_size
-    if criterion.n_own_a_term > 0:
-        n_own = k * criterion.n_own_a_term
+    n_own = n_own + k * criterion.n_own_a_term
     n = np.where(k > 0, n_columns * n_outputs + n_own + n_shared, 0)
     known = by_count[np.minimum(n, by_count.size - 1)] + by_size[k] + n_columns * criterion.a_column
     return np.where(n < by_count.size, known, UNAFFORDABLE * (n_shared + 1.0 + k / by_size.size))

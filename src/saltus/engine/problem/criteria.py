@@ -71,19 +71,20 @@ def make_criterion(
     n_own: tuple[int, int],
     n_shared: int,
     n_own_a_term: int = 0,
+    n_of_sets: int = 0,
     n_columns: tuple[int, int] = (1, 1),
 ) -> Criterion:
     """Tabulate P, and find how many terms can be afforded.
 
     Terms have n_own parameters each: from the first, with as few of the n_shared shared parameters as there can be,
-    none or one, to the second, with all; or each counts for n_own_a_term, where that is not 0. They have from the
-    first to the second of n_columns. A number is the cost C of one term of one column in P = C k: it counts as the
-    paper does, c + 1 parameters a term, and a shared parameter, or one coefficient more, as one of these. Where all
-    parameters are as many as N - 1, P is infinite.
+    none or one, to the second, with all; or each counts for n_own_a_term, where that is not 0, and up to n_of_sets
+    more for its sets of levels. They have from the first to the second of n_columns. A number is the cost C of one
+    term of one column in P = C k: it counts as the paper does, c + 1 parameters a term, and a shared parameter, or one
+    coefficient more, as one of these. Where all parameters are as many as N - 1, P is infinite.
     """
     if not isinstance(criterion, str):
         n_own_a_term = 1
-    n_least, n_most = (n_own_a_term, n_own_a_term) if n_own_a_term > 0 else n_own
+    n_least, n_most = (n_own_a_term, n_own_a_term + n_of_sets) if n_own_a_term > 0 else n_own
     n_all = k_max * (n_columns[1] * counts.n_outputs + n_most) + n_shared
     n, k = np.arange(n_all + 1, dtype=np.float64), np.arange(k_max + 1, dtype=np.float64)
     with np.errstate(over="ignore"):

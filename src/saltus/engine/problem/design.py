@@ -104,7 +104,7 @@ def make_design(
     smallest = np.maximum(RESIDUAL_ROUNDING, LAST_DIGIT * np.abs(Y).max(axis=0) / outputs.scale)
     m_fixed = linear.Q.shape[1]
     problem = Problem(
-        families=mixture.families(box.to_unit(X), ridge=ridge),
+        families=mixture.families(box.to_unit(X), ridge=ridge, counts_levels_only=criterion.n_own_a_term > 0),
         root_weight=to_tiles(root_weight[:, None])[:, 0],
         linear=make_factor(linear.Q, Y_padded, m_fixed) if mixture.moves_shared else no_factor(),
         m_fixed=m_fixed,
@@ -123,7 +123,12 @@ def make_design(
 def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: Criterion, *, ridge: bool) -> Design:
     """Let a search choose between the families of a design and another variant of these; the data are shared."""
     problem = design.problem._replace(
-        families=mixture.families(design.box.to_unit(X), ridge=ridge, like=design.problem.families),
+        families=mixture.families(
+            design.box.to_unit(X),
+            ridge=ridge,
+            counts_levels_only=criterion.n_own_a_term > 0,
+            like=design.problem.families,
+        ),
         criterion=criterion,
         k_max=len(criterion.by_size) - 1,
     )
@@ -147,7 +152,10 @@ def count_distinct_rows(X: Floats, Y: Floats) -> int:
 def number_distinct_rows(X: Floats, Y: Floats) -> Ints:
     """Give rows of [X, Y] numbers (N,), equal rows the same, by a random projection. O(N log N)."""
     table = np.hstack([X, Y])
-    scale: Floats = np.abs(table).max(axis=0)
+    scale: Floats = np.nanmax(np.abs(table), axis=0, initial=0.0)
+    is_gap = np.isnan(table)
+    if is_gap.any():
+        table, scale = np.where(is_gap, np.where(scale > 0, 3.0 * scale, 1.0), table), np.where(scale > 0, scale, 1.0)
     multipliers = np.random.default_rng(0).standard_normal((table.shape[1],))
     projection = np.zeros(len(table))
     # Column by column: rows that are equal then have equal sums, to the last bit.

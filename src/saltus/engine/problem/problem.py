@@ -14,7 +14,9 @@ class Criterion(NamedTuple):
 
     by_count: Floats  # (n + 1,), for 0 to n parameters; more cannot be afforded
     by_size: Floats  # (k_max + 1,), what the number of terms adds
-    n_own_a_term: int  # what every term counts for beside its coefficients; 0: for as many parameters as it has
+    # What every term counts for beside its coefficients, and beside what sets of levels are worth; 0: for as many
+    # parameters as it has.
+    n_own_a_term: int
     a_column: float = 0.0  # what every column of a term adds
 
 

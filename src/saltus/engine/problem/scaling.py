@@ -1,12 +1,14 @@
 """How data are scaled inside: inputs to the unit cube, outputs to mean 0 and spread 1, and the linear term."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
 from saltus._tiles import pad_rows
 from saltus._typing import Bools, Floats, Ints
+from saltus.families.inputs import moments_of_present
 
 # A column of the linear term that is nearer than this to the span of those before it, relative to its
 # spread, depends on them.
@@ -28,13 +30,26 @@ class Box:
     varies: Annotated[Bools, "d"]
 
     @classmethod
-    def around(cls, X: Floats, margin: float) -> "Box":
-        """Take the range of X (N, d), widened on each side by `margin` times itself."""
-        low, high = X.min(axis=0), X.max(axis=0)
+    def around(cls, X: Floats, margin: float, n_levels: Ints | None = None) -> "Box":
+        """Take the range of X (N, d), widened on each side by `margin` times itself. Categories keep their codes.
+
+        Missing values, NaN, have no part in it.
+        """
+        with np.errstate(invalid="ignore"), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
+            low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+        low, high = np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), 0.0, high)
         span = high - low
         varies = span > CONSTANT * np.maximum(np.abs(low), np.abs(high))
         lower = np.where(varies, low - margin * span, low)
-        return cls(lower, np.where(varies, span * (1 + 2 * margin), 1.0), varies)
+        width = np.where(varies, span * (1 + 2 * margin), 1.0)
+        if n_levels is not None:
+            lower, width = np.where(n_levels > 0, 0.0, lower), np.where(n_levels > 0, 1.0, width)
+        return cls(lower, width, varies)
+
+    def of_first(self, n: int) -> "Box":
+        """Take the box of the first n of the inputs that vary, as if no others did."""
+        return replace(self, varies=self.varies & (np.cumsum(self.varies) <= n))
 
     def to_unit(self, X: Floats) -> Floats:
         """Take X (N, d) to the unit cube, (N, d_varying)."""
@@ -43,7 +58,7 @@ class Box:
     def to_unit_in_reach(self, X: Floats) -> Floats:
         """Do the same for rows to be predicted, which must not be so far away that terms overflow."""
         U = self.to_unit(X)
-        farthest = np.abs(U).max(initial=0.0)
+        farthest = np.nanmax(np.abs(U), initial=0.0)
         if farthest > FARTHEST:
             raise ValueError(
                 f"X is as far as {farthest:.3g} widths of the training data away from it, where the network overflows. "
@@ -56,6 +71,13 @@ class Box:
         X = np.tile(self.lower, (len(U), 1))
         X[:, self.varies] += U * self.width[self.varies]
         return X
+
+
+def from_mean(U: Floats, means: Floats) -> Floats:
+    """Subtract the means (v,) from U (N, v); a missing value counts as its mean."""
+    away = U - means
+    is_gap = np.isnan(away)
+    return np.where(is_gap, 0.0, away) if is_gap.any() else away
 
 
 @dataclass(frozen=True)
@@ -72,9 +94,8 @@ class LinearTerm:
     def of(cls, U: Floats, weight: Floats, *, only_constant: bool = False) -> "LinearTerm":
         """Factor [1, (U - means) / spreads], leaving out columns that depend on those before them, or all but the 1."""
         root_weight = np.sqrt(weight)
-        means = np.average(U, axis=0, weights=weight)
-        spreads = np.sqrt(np.average((U - means) ** 2, axis=0, weights=weight))
-        inputs = ((U - means) / spreads * root_weight[:, None]).T
+        means, spreads = moments_of_present(U, weight)
+        inputs = (from_mean(U, means) / spreads * root_weight[:, None]).T
         columns = [root_weight] if only_constant else [root_weight, *inputs]
         Q = np.empty((len(U), min(len(U), len(columns))), order="F")
         R = np.zeros((Q.shape[1], Q.shape[1]))

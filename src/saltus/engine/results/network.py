@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular
 from saltus._typing import Floats, Ints
 from saltus.engine.kernels.factor import Factor
 from saltus.engine.problem.design import Design
-from saltus.engine.problem.scaling import Box, OutputScale
+from saltus.engine.problem.scaling import Box, OutputScale, from_mean
 from saltus.families import FittedMixture
 from saltus.families.terms import TermSet
 
@@ -46,7 +46,7 @@ class Network:
     def predict(self, X: Floats) -> Floats:
         """Predict (N, c) at X (N, d). O(N (d + c) k), and no more memory than a few copies of X."""
         U = self.box.to_unit_in_reach(X)
-        scaled = self.constant + (U - self.means) @ self.slope
+        scaled = self.constant + from_mean(U, self.means) @ self.slope
         for first in range(0, len(U), ROWS_AT_A_TIME):
             part = slice(first, first + ROWS_AT_A_TIME)
             scaled[part] += self.mixture.columns(U[part], self.terms) @ self.coefficients

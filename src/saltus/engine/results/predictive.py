@@ -15,7 +15,7 @@ from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from saltus._typing import Floats, Ints
 from saltus.engine.problem.design import Design
-from saltus.engine.problem.scaling import Box, OutputScale
+from saltus.engine.problem.scaling import Box, OutputScale, from_mean
 from saltus.engine.results.draws import Draw
 from saltus.families import FittedMixture
 
@@ -48,7 +48,7 @@ class Features:
     def columns(self, X: Floats, draws: Sequence[Draw]) -> Iterator[Floats]:
         """Evaluate (N, m) for each draw: the linear term, then the terms."""
         U = self.box.to_unit_in_reach(X)
-        linear = ((U - self.means) / self.spreads)[:, self.kept]
+        linear = (from_mean(U, self.means) / self.spreads)[:, self.kept]
         fixed = np.hstack([np.ones((len(X), 1)), linear])
         for columns in self.mixture.columns_of_each(U, [draw.terms for draw in draws]):
             yield np.hstack([fixed, columns])

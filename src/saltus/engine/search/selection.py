@@ -18,7 +18,6 @@ from saltus.engine.kernels.edit_algebra import commit, score
 from saltus.engine.kernels.state import Record, State, Workspace
 from saltus.engine.kernels.target import UNAFFORDABLE, count_after_edit, log_density_kernel
 from saltus.engine.problem.problem import Problem
-from saltus.families.inputs import MOST_KNOTS
 from saltus.families.registry import decode_term, draw_family, draw_term, evaluate_term, propose_change, sharpen_term
 from saltus.families.terms import Edits, copy_edit, edit_terms, make_edits, pick
 
@@ -52,7 +51,7 @@ class Pool(NamedTuple):
     columns: Floats  # (p, L)
     tiles: Ints  # (n,), the tiles of rows that the candidates are scored by; all of them, or some drawn at random
     seen: Floats  # (c + 1,), squared lengths of the residuals and of the constant in these
-    bins: Floats  # (K, c + 2), sums over the rows between two thresholds
+    bins: Floats  # (K, c + 3), sums over the rows between two thresholds, or of a level
     best: Ints  # (B,), those that promise most
 
 
@@ -68,7 +67,7 @@ def make_pool(problem: Problem, n_candidates: int, n_finalists: int) -> Pool:
         columns=np.zeros((most, problem.root_weight.shape[1])),
         tiles=np.arange(min(problem.root_weight.shape[0], MOST_TILES)),
         seen=np.zeros(n_outputs + 1),
-        bins=np.zeros((MOST_KNOTS, n_outputs + 2)),
+        bins=np.zeros((families.most_bins, n_outputs + 3)),
         best=np.zeros(n_finalists, dtype=np.int64),
     )
 

@@ -69,7 +69,7 @@ class MixtureInspection:
         for family, member in enumerate(self.mixture.members):
             which = np.flatnonzero(terms.family == family)
             if member.geometry == RADIAL and which.size:
-                used[np.ix_(which, box.varies)] = shared[draw[which]] > 0
+                used[np.ix_(which, box.of_first(shared.shape[-1]).varies)] = shared[draw[which]] > 0
             elif which.size:
                 used[which] = member.inspection.uses(box, self.mixture.own(terms, family))
         counts = np.zeros((n_draws, len(box.varies)))
@@ -106,7 +106,7 @@ class MixtureInspection:
             found["frequency"] = (("term", "feature"), frequency)
         if self.mixture.radial_family >= 0:
             relevance = np.zeros((*shared.shape[:-1], len(box.varies)))
-            relevance[..., box.varies] = shared
+            relevance[..., box.of_first(shared.shape[-1]).varies] = shared
             found["relevance"] = (("feature",), relevance)
         return found
 

@@ -8,25 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from saltus._tiles import to_tiles
 from saltus._typing import Bools, Floats, Ints
-from saltus.families.choosing import FittedChoosing
 from saltus.families.family import Family, FittedFamily
-from saltus.families.inputs import FamilyRows, find_bins
+from saltus.families.inputs import FamilyRows
 from saltus.families.mixture.inspection import MixtureInspection
+from saltus.families.mixture.preparation import make_families
 from saltus.families.mixture.search import MixtureSearch
 from saltus.families.product.family import FittedProduct, Product
 from saltus.families.radial.family import FittedRadial
-from saltus.families.registry import PRODUCT, RADIAL, RIDGE, USER, WAVE, Families, count_own_parameters
+from saltus.families.registry import PRODUCT, RADIAL, RIDGE, WAVE, Families, count_own_parameters
 from saltus.families.terms import TermSet, join_terms
-from saltus.families.user.data import make_user_data
-from saltus.families.user.fitted import FittedUser
-from saltus.families.user.owned import OwnedUserData
-from saltus.families.wave.family import FittedWave
 from saltus.families.wave.periodogram import inform
 
 # An input as it is, within the data and beyond.
@@ -72,7 +67,15 @@ class Mixture:
         if self.chooses_inputs:
             # A scale that terms of one family do not see would weigh these against others.
             rows = replace(rows, rescale=False)
-        return FittedMixture(tuple(family.fit(rows) for family in self.families))
+        fitting = self.families
+        if rows.U.shape[1] > 0 and rows.numbers.shape[1] == 0:
+            fitting = tuple(family for family in fitting if not family.needs_numbers)
+            if not fitting:
+                raise ValueError(
+                    f"Every input is a category, and the terms of {self.families[0]!r} are functions of numbers. "
+                    f"Choose a basis with products, such as 'steps', or leave it at 'auto'."
+                )
+        return FittedMixture(tuple(family.fit(rows) for family in fitting))
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,12 @@ class FittedMixture:
         least, most = zip(*(member.parameter_counts for member in self.members), strict=True)
         return min(least), max(most)
 
+    @property
+    def worth_of_sets(self) -> int:
+        """What sets of levels of a term are worth at most, in parameters."""
+        products = [cast(FittedProduct, member) for member in self.members if member.geometry == PRODUCT]
+        return max((member.worth_of_sets for member in products), default=0)
+
     @cached_property
     def n_columns(self) -> Ints:
         """The columns (F,) of a term of each family."""
@@ -150,6 +159,8 @@ class FittedMixture:
 
     def count_first_term(self, families: Families, shared: Floats) -> int:
         """Count the parameters of a first term, its coefficients aside: a radial one, or the smallest there can be."""
+        if families.counts_levels_only:
+            return 0
         if self.radial_family >= 0:
             return count_own_parameters(families, self.radial_family, np.zeros(0, dtype=np.int64), shared)
         return self.parameter_counts[0]
@@ -183,59 +194,15 @@ class FittedMixture:
         """What summaries, reports and pictures ask."""
         return MixtureInspection(self)
 
-    def families(self, U: Floats, *, ridge: bool, like: Families | None = None) -> Families:
+    def families(
+        self, U: Floats, *, ridge: bool, counts_levels_only: bool = False, like: Families | None = None
+    ) -> Families:
         """Prepare rows U (N, v) of the unit cube for kernels, or share those that another variant has prepared.
 
-        `ridge` says whether coefficients have a prior.
+        `ridge` says whether coefficients have a prior; `counts_levels_only`, whether a term counts for a given number
+        of parameters, and sets of levels on top of that for what they are worth.
         """
-        n = len(self.members)
-        geometry = np.array([member.geometry for member in self.members])
-        radial = None
-        if self.radial_family >= 0:
-            radial = self._radial.data(U, None if like is None else like.radial)
-        return Families(
-            geometry=geometry,
-            shares=np.arange(1, n + 1) / n,
-            log_weight=np.full(n, -np.log(n)),
-            n_columns=self.n_columns,
-            most_columns=int(self.n_columns.max()),
-            smallest_squared_norm=np.array([member.smallest_squared_norm(ridge=ridge) for member in self.members]),
-            smallest_complement=np.array([member.smallest_complement for member in self.members]),
-            n_choices=self.n_choices,
-            n_parameters=self.n_parameters,
-            n_decoded=max(member.n_decoded for member in self.members),
-            radial_family=self.radial_family,
-            radial=radial,
-            **self._input_data(U, like),
-            user=self._user_data(U, like),
-        )
-
-    def _user_data(self, U: Floats, like: Families | None) -> OwnedUserData | None:
-        """Prepare the rows for terms of families that a user wrote."""
-        members = [cast(FittedUser, each) if each.geometry == USER else None for each in self.members]
-        if not any(members):
-            return None
-        return make_user_data(members, U, None if like is None else like.user)
-
-    def _input_data(self, U: Floats, like: Families | None) -> dict[str, Any]:
-        """Prepare the rows for terms that choose inputs: the same for all of them."""
-        names = {PRODUCT: "product", RIDGE: "ridge", WAVE: "wave"}
-        made: dict[str, Any] = dict.fromkeys(names.values())
-        choosing = {f: cast(FittedChoosing, each) for f, each in enumerate(self.members) if each.geometry in names}
-        if not choosing:
-            return made
-        scale = next(iter(choosing.values())).scale
-        before = None if like is None else like.of_inputs
-        rows = to_tiles(scale.standardize(U)) if before is None else before.rows
-        bins = find_bins(scale, rows) if before is None else before.bins
-        for geometry, name in names.items():
-            laws = [choosing[f].law if each.geometry == geometry else None for f, each in enumerate(self.members)]
-            if any(laws):
-                made[name] = scale.data(rows, bins, laws)
-        if made["wave"] is not None:
-            waves = [cast(FittedWave, each) for each in self.members if each.geometry == WAVE]
-            made["wave"] = max(waves, key=lambda each: each.most_inputs).data(made["wave"])
-        return made
+        return make_families(self, U, ridge=ridge, counts_levels_only=counts_levels_only, like=like)
 
     def informed(self, families: Families, residuals: Floats, root_weight: Floats) -> Families:
         """Let families draw terms where residuals (n_tiles, c, L) suggest, those of rows times the roots of weights.

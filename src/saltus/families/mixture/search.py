@@ -42,10 +42,11 @@ class MixtureSearch:
         if data is None:
             return families
         taken = to_tiles(rounded(from_tiles(data.rows)[rows]))
+        gaps = to_tiles(from_tiles(data.is_gap)[rows])
         return families._replace(
-            product=families.product and families.product._replace(rows=taken),
-            ridge=families.ridge and families.ridge._replace(rows=taken),
-            wave=wave and wave._replace(inputs=wave.inputs._replace(rows=taken)),
+            product=families.product and families.product._replace(rows=taken, is_gap=gaps),
+            ridge=families.ridge and families.ridge._replace(rows=taken, is_gap=gaps),
+            wave=wave and wave._replace(inputs=wave.inputs._replace(rows=taken, is_gap=gaps)),
         )
 
     def free(self, families: Families, terms: TermSet, *, raw: bool = False) -> FreeParameters:
@@ -114,6 +115,8 @@ class MixtureSearch:
         Phi = np.empty((root_weight.size, owner.size), order="F")
         data = families.of_inputs
         X = None if data is None else from_tiles(data.rows)
+        if X is not None and data is not None and data.is_gap.size > 0:
+            X = np.where(from_tiles(data.is_gap) > 0, np.nan, X)
         for member, which, own in mixture.each(terms):
             of_family = np.isin(owner, which)
             if member.geometry == RADIAL:

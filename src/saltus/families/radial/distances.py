@@ -29,10 +29,14 @@ def metric_factor(metric: str | Floats, U: Floats, weight: Floats, box_width: Fl
 
 
 def squared_distances(X_metric: Floats, centers_metric: Floats) -> Floats:
-    """Find the squared distances (N, k) between rows (N, q) and centres (k, q). O(N k q)."""
+    """Find the squared distances (N, k) between rows (N, q) and centres (k, q). O(N k q).
+
+    A coordinate that is missing, NaN, is left out.
+    """
     squared = np.zeros((len(X_metric), len(centers_metric)))
     for i in range(X_metric.shape[1]):
-        squared += (X_metric[:, i, None] - centers_metric[:, i]) ** 2
+        along = (X_metric[:, i, None] - centers_metric[:, i]) ** 2
+        squared += np.nan_to_num(along) if np.isnan(X_metric[:, i]).any() else along
     return squared
 
 

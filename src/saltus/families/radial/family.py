@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 import numpy as np
 
 from saltus._tiles import to_tiles
-from saltus._typing import Floats, is_number
-from saltus.families.inputs import FamilyRows
+from saltus._typing import Bools, Floats, is_number
+from saltus.families.inputs import FamilyRows, gaps_in_tiles
 from saltus.families.options import METRICS, RADIAL_NAMES, WIDTHS
 from saltus.families.profiles import RADIAL_PROFILES, Profile
 from saltus.families.radial.distances import check_metric_matrix, metric_factor, squared_distances
@@ -106,6 +106,7 @@ class Radial:
             raise ValueError(f"widths must be one of {', '.join(WIDTHS)}. Got {self.widths!r}.")
 
     is_radial = True
+    needs_numbers = True
     n_columns = 1
     known_cost = None
 
@@ -136,18 +137,24 @@ class Radial:
 
     def fit(self, rows: FamilyRows) -> "FittedRadial":
         """Find the metric of rows."""
-        varies = rows.varies
+        varies, n_numbers = rows.varies, rows.numbers.shape[1]
         metric: str | Floats
         if isinstance(self.metric, str):
             metric = self.metric
         else:
             metric = check_metric_matrix(self.metric, varies.size)[np.ix_(varies, varies)]
+            metric = metric[:n_numbers, :n_numbers]
             if varies.any() and not metric.any():
                 raise ValueError(
                     "The given metric is zero on every feature that varies, so every distance would be 0. Give another."
                 )
-        to_metric = metric_factor(metric, rows.U, rows.weight, rows.box_width) / self.width
+        to_metric = metric_factor(metric, rows.numbers, rows.weight, rows.box_width[:n_numbers]) / self.width
         self._check_distances(to_metric)
+        if rows.scale.has_gaps.any() and ((to_metric != 0).sum(axis=1) > 1).any():
+            raise ValueError(
+                f"Values are missing, and a distance can leave these out only where the metric has no products of two "
+                f"inputs. Got metric={self.metric!r}. Choose 'learned', 'standardized' or 'euclidean'."
+            )
         learns_metric, metric_scale = self.learns_metric and len(to_metric) > 0, 1.0
         if rows.rescale and self.profile.degree is not None and not learns_metric:
             metric_scale = float(np.abs(to_metric).max(initial=0.0)) or 1.0
@@ -276,9 +283,13 @@ class FittedRadial:
     def data(self, U: Floats, like: RadialData | None) -> RadialData:
         """Prepare rows U (N, v) of the unit cube for kernels, or share those that another variant has prepared."""
         q, v = self.to_metric.shape
+        numbers = U[:, :v]
+        is_gap = np.isnan(numbers)
         return RadialData(
             profile=RADIAL_NAMES.index(self.radial.name),
-            rows=to_tiles(U @ self.to_metric.T) if like is None else like.rows,
+            rows=to_tiles(np.where(is_gap, 0.0, numbers) @ self.to_metric.T) if like is None else like.rows,
+            has_gaps=bool(is_gap.any()),
+            is_gap=gaps_in_tiles(self._gaps_in_metric(is_gap)) if like is None else like.is_gap,
             to_metric=np.ascontiguousarray(np.hstack([self.to_metric, np.zeros((q, int(self.own_widths)))])),
             own_widths=self.own_widths,
             learns_metric=self.learns_metric,
@@ -286,9 +297,17 @@ class FittedRadial:
             width_scale=2.0 * LOG_SHARPEST,
         )
 
+    def _gaps_in_metric(self, is_gap: Bools) -> Floats:
+        """Put NaN where a coordinate (N, q) is missing, given which inputs (N, v) are: each has one."""
+        missing = is_gap @ (self.to_metric != 0).T if is_gap.any() else np.zeros((len(is_gap), len(self.to_metric)))
+        return np.where(missing > 0, np.nan, 0.0)
+
     def columns(self, U: Floats, terms: TermSet) -> Floats:
         """Evaluate the terms at rows U (N, v) of the unit cube: (N, k). O(N k q)."""
         centers, sharpness = self.decode(terms.parameters)
         to_metric = terms.shared[:, None] * self.to_metric
-        squared = squared_distances(U @ to_metric.T, centers @ to_metric.T) * sharpness**2
+        numbers = U[:, : to_metric.shape[1]]
+        is_gap = np.isnan(numbers)
+        X_metric = np.where(is_gap, 0.0, numbers) @ to_metric.T + self._gaps_in_metric(is_gap)
+        squared = squared_distances(X_metric, centers @ to_metric.T) * sharpness**2
         return self.radial.profile.value(squared)

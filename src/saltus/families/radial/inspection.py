@@ -21,6 +21,11 @@ ATTRIBUTES = {"centers_": "kd", "widths_": "k", "metric_": "dd", "relevance_": "
 POSTERIOR_ATTRIBUTES = {"relevance_": "d", "inclusion_": "d"}
 
 
+def numbers_in(family: "FittedRadial", box: UnitBox) -> UnitBox:
+    """Take the box of the inputs that have distances: those that are numbers."""
+    return box.of_first(family.to_metric.shape[1])
+
+
 @dataclass(frozen=True)
 class RadialInspection:
     """The answers of fitted radial terms, in the user's units."""
@@ -29,19 +34,21 @@ class RadialInspection:
 
     def metric(self, box: UnitBox, shared: Floats) -> Floats:
         """Find the matrix M (d, d) of r^2 = (x - mu)' M (x - mu)."""
-        return metric_matrix(self.family, shared, box.width, box.varies)
+        return metric_matrix(self.family, shared, box.width, numbers_in(self.family, box).varies)
 
     def numbers(self, box: UnitBox, terms: TermSet) -> RadialNumbers:
         """Write the terms as the numbers of a formula."""
         centers, sharpness = self.family.decode(terms.parameters)
-        return RadialNumbers.of(self.family, box.from_unit(centers), sharpness, self.metric(box, terms.shared))
+        return RadialNumbers.of(
+            self.family, numbers_in(self.family, box).from_unit(centers), sharpness, self.metric(box, terms.shared)
+        )
 
     def attributes(self, box: UnitBox, terms: TermSet) -> dict[str, Floats]:
         """Name what an estimator keeps of its best network."""
         numbers = self.numbers(box, terms)
         found = {"centers_": numbers.centers, "widths_": numbers.widths, "metric_": self.metric(box, terms.shared)}
         if self.family.learns_metric:
-            found["relevance_"] = on_all_inputs(terms.shared, box.varies)
+            found["relevance_"] = on_all_inputs(terms.shared, numbers_in(self.family, box).varies)
         return found
 
     def posterior_attributes(self, box: UnitBox, shared: Floats) -> dict[str, Floats]:
@@ -49,8 +56,8 @@ class RadialInspection:
         if not self.family.learns_metric:
             return {}
         return {
-            "relevance_": on_all_inputs(shared.mean(axis=0), box.varies),
-            "inclusion_": on_all_inputs((shared > 0).mean(axis=0), box.varies),
+            "relevance_": on_all_inputs(shared.mean(axis=0), numbers_in(self.family, box).varies),
+            "inclusion_": on_all_inputs((shared > 0).mean(axis=0), numbers_in(self.family, box).varies),
         }
 
     def uses(self, box: UnitBox, terms: TermSet) -> Bools:
@@ -64,15 +71,16 @@ class RadialInspection:
 
     def places(self, box: UnitBox, terms: TermSet) -> Floats:
         """Say where in the space of inputs the terms are: (k, d)."""
-        return box.from_unit(self.family.decode(terms.parameters)[0])
+        return numbers_in(self.family, box).from_unit(self.family.decode(terms.parameters)[0])
 
     def variables(self, box: UnitBox, terms: TermSet, shared: Floats) -> dict[str, tuple[tuple[str, ...], Floats]]:
         """Name the variables of draws, with the names of their last axes: of terms, and shared ones (..., s)."""
         centers, sharpness = self.family.decode(terms.parameters)
-        found = {"centers": (("term", "feature"), box.from_unit(centers)), "widths": (("term",), 1.0 / sharpness)}
+        numbers = numbers_in(self.family, box)
+        found = {"centers": (("term", "feature"), numbers.from_unit(centers)), "widths": (("term",), 1.0 / sharpness)}
         if self.family.learns_metric:
             relevance = np.zeros((*shared.shape[:-1], len(box.varies)))
-            relevance[..., box.varies] = shared
+            relevance[..., numbers.varies] = shared
             found["relevance"] = (("feature",), relevance)
         return found
 
@@ -98,8 +106,8 @@ class RadialInspection:
                 f"matter."
             )
         return InputUse(
-            probability=on_all_inputs(probability, box.varies),
-            amount=on_all_inputs(relevance, box.varies),
+            probability=on_all_inputs(probability, numbers_in(self.family, box).varies),
+            amount=on_all_inputs(relevance, numbers_in(self.family, box).varies),
             name="relevance",
             meaning="Relevance: one over the length scale of the terms along the input, for a term of width 1, in "
             "standard deviations of the input.",

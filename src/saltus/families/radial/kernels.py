@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from saltus._jit import by_reference, glue, kernel
-from saltus._typing import Floats, Ints
+from saltus._typing import Bytes, Floats, Ints
 from saltus._vectors import add_multiple, add_products, clear, dot, total, weighted_square
 from saltus.families.profiles import apply_profile, apply_profile_and_slope
+from saltus.families.radial.gaps import add_shift_beside_gaps, total_of_gaps
 from saltus.families.terms import pick
 
 # A relevance is 0 or between these, and its logarithm has a uniform prior; inputs have standard deviation 1.
@@ -41,7 +42,9 @@ class RadialData(NamedTuple):
     """The rows as radial terms see them, and what there is to know about the terms."""
 
     profile: int
-    rows: Floats  # (n_tiles, q, L), coordinates in which the metric is Euclidean where all relevances are 1
+    rows: Floats  # (n_tiles, q, L), coordinates in which the metric is Euclidean where all relevances are 1; 0 at gaps
+    has_gaps: bool
+    is_gap: Bytes  # (n_tiles, q, L), which coordinates are missing, and left out of distances; (n_tiles, 0, L) if none
     to_metric: Floats  # (q, p), takes the parameters of a term there; a column of 0 for that of a width
     own_widths: bool  # whether each term has a width of its own
     learns_metric: bool  # whether relevances are free
@@ -64,7 +67,7 @@ class RadialWork(NamedTuple):
     relevance: Floats  # (q,)
     by_squared: Floats  # (2, L), d log pi / d r^2 of each row, for one term, and times sharpness^2 for all
     moments: Floats  # (k, q), its products with the rows
-    totals: Floats  # (k,), its sums
+    totals: Floats  # (k, q), its sums over rows that have the coordinate
     pulls: Floats  # (k,), its products with r^2
 
 
@@ -89,7 +92,7 @@ def make_radial_work(
         relevance=shared.copy(),
         by_squared=np.empty((2, length)),
         moments=np.empty((k, q)),
-        totals=np.empty(k),
+        totals=np.empty((k, q)),
         pulls=np.empty(k),
     )
 
@@ -150,15 +153,22 @@ def decode_radial(data: RadialData | None, parameters: Floats, decoded: Floats) 
 
 
 @glue
-def squared_distances(X: Floats, center: Floats, relevance: Floats, column: Floats) -> None:
-    """Set column[n] = sum_i (sharpness relevance_i (X[i, n] - center_i))^2; sharpness is last in `center`. O(L q)."""
-    n_rows = column.size
+def squared_distances(data: RadialData, t: int, center: Floats, relevance: Floats, column: Floats) -> None:
+    """Set column[n] = sum_i (sharpness relevance_i (X[i, n] - center_i))^2; sharpness is last in `center`. O(L q).
+
+    Over the coordinates that row n has: one that is missing adds nothing.
+    """
+    n_rows, X = column.size, data.rows[t]
     sharpness = center[relevance.size]
     for n in range(n_rows):
         column[n] = 0.0
     for i in range(relevance.size):
         mu, scale = center[i], sharpness * relevance[i]
-        if scale != 0.0:
+        if scale != 0.0 and data.has_gaps:
+            for n in range(n_rows):
+                difference = 0.0 if data.is_gap[t, i, n] else scale * (X[i, n] - mu)
+                column[n] += difference * difference
+        elif scale != 0.0:
             for n in range(n_rows):
                 difference = scale * (X[i, n] - mu)
                 column[n] += difference * difference
@@ -171,7 +181,7 @@ def evaluate_radial(
     """Set column[n] = sqrt(weight_n) phi(r_n) for the rows of tile t. O(L q)."""
     if data is None:
         return
-    squared_distances(data.rows[t], decoded, relevance, column)
+    squared_distances(data, t, decoded, relevance, column)
     apply_profile(data.profile, column)
     for n in range(column.size):
         column[n] *= root_weight[n]
@@ -241,7 +251,7 @@ def evaluate_radial_and_slope(
     if data is None or work is None:
         return
     squared, slope = work.squared[t, j], work.slope[t, j]
-    squared_distances(data.rows[t], work.centers[j], work.relevance, squared)
+    squared_distances(data, t, work.centers[j], work.relevance, squared)
     apply_profile_and_slope(data.profile, squared, column, slope)
     for n in range(column.size):
         column[n] *= root_weight[n]
@@ -253,9 +263,9 @@ def clear_radial_sums(data: RadialData | None, work: RadialWork | None) -> None:
     """Begin to sum a gradient."""
     if data is None or work is None:
         return
-    clear(work.totals)
     clear(work.pulls)
     for j in range(work.column.size):
+        clear(work.totals[j])
         clear(work.moments[j])
 
 
@@ -283,7 +293,11 @@ def pull_back_radial(data: RadialData | None, t: int, j: int, by_column: Floats,
         return
     q = work.relevance.size
     weigh_by_slope(by_column, work.slope[t, j], work.centers[j, q], work.by_squared)
-    work.totals[j] += total(work.by_squared[0])
+    of_all = total(work.by_squared[0])
+    for i in range(q):
+        work.totals[j, i] += of_all
+        if data.has_gaps:
+            work.totals[j, i] -= total_of_gaps(work.by_squared[0], data.is_gap[t, i])
     work.pulls[j] += dot(work.by_squared[0], work.squared[t, j], work.by_squared.shape[1])
     add_products(data.rows[t], work.by_squared[0], q, work.moments[j])
 
@@ -312,7 +326,7 @@ def finish_radial_gradient(data: RadialData | None, work: RadialWork | None, gra
             gradient[first + p - 1] = 2.0 * data.width_scale * work.pulls[j]
         for i in range(q):
             squared = work.relevance[i] * work.relevance[i]
-            mu, moment, sum_j = work.centers[j, i], sharpened * work.moments[j, i], sharpened * work.totals[j]
+            mu, moment, sum_j = work.centers[j, i], sharpened * work.moments[j, i], sharpened * work.totals[j, i]
             along = 2.0 * squared * (mu * sum_j - moment)
             add_multiple(along, to_metric[i], gradient[first : first + p])
             if data.learns_metric:
@@ -358,11 +372,18 @@ def add_radial_derivatives(
         for i in range(q):
             center, stretch = work.centers[j, i], 2.0 * sharpened * work.relevance[i] * work.relevance[i]
             for b in range(p):
-                if data.to_metric[i, b] != 0.0:
+                if data.to_metric[i, b] != 0.0 and data.has_gaps:
+                    multiple, is_gap = -stretch * data.to_metric[i, b], data.is_gap[t, i]
+                    add_shift_beside_gaps(multiple, slope, rows[i], center, is_gap, 1, columns[first + b])
+                elif data.to_metric[i, b] != 0.0:
                     add_shift(-stretch * data.to_metric[i, b], slope, rows[i], center, columns[first + b])
             if data.learns_metric:
                 for o in range(n_outputs):
                     along = columns[work.first_shared_derivative + o * q + i]
-                    add_stretch(stretch * alpha[o, column], slope, rows[i], center, along)
+                    if data.has_gaps:
+                        multiple, is_gap = stretch * alpha[o, column], data.is_gap[t, i]
+                        add_shift_beside_gaps(multiple, slope, rows[i], center, is_gap, 2, along)
+                    else:
+                        add_stretch(stretch * alpha[o, column], slope, rows[i], center, along)
         if data.own_widths:
             add_product(2.0 * data.width_scale, slope, work.squared[t, j], columns[first + p - 1])

@@ -94,7 +94,7 @@ class RadialStack:
     def add_coordinates(self, graph: Graph, shifted: str, box_width: Floats, varies: Bools) -> str:
         """Add v (N, q) at rows (N, d) that are given relative to the lower corner of the box."""
         to_base = np.zeros((len(varies), len(self.base)))
-        to_base[varies] = self.base.T
+        to_base[np.flatnonzero(varies)[: self.base.shape[1]]] = self.base.T
         return graph.add("MatMul", shifted, graph.constant(to_base / box_width[:, None]))
 
     def add_columns(self, graph: Graph, coordinates: str, names: dict[str, str]) -> str:

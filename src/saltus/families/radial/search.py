@@ -41,8 +41,10 @@ def rows_of(data: RadialData, rows: Ints) -> Floats:
 def of_inputs_in_use(data: RadialData, shared: Floats) -> RadialData:
     """Keep what makes a difference: the inputs that are on."""
     on = shared > 0
-    rows = data.rows if on.all() else np.ascontiguousarray(data.rows[:, on])
-    return data._replace(rows=rows, to_metric=data.to_metric[on])
+    if on.all():
+        return data
+    is_gap = np.ascontiguousarray(data.is_gap[:, on]) if data.has_gaps else data.is_gap
+    return data._replace(rows=np.ascontiguousarray(data.rows[:, on]), is_gap=is_gap, to_metric=data.to_metric[on])
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,10 @@ class RadialSearch:
 
     def sample(self, data: RadialData, rows: Ints) -> RadialData:
         """Take some rows, rounded, in tiles."""
-        return data._replace(rows=to_tiles(rounded(rows_of(data, rows))), to_metric=rounded(data.to_metric))
+        tile, row = np.divmod(rows, data.rows.shape[2])
+        is_gap = to_tiles(data.is_gap[tile, :, row])
+        taken = to_tiles(rounded(rows_of(data, rows)))
+        return data._replace(rows=taken, is_gap=is_gap, to_metric=rounded(data.to_metric))
 
     def free(self, data: RadialData, terms: TermSet, *, raw: bool) -> FreeTerms:
         """Pack what a descent changes: parameters of terms, and the logarithms of the relevances that are not 0.
@@ -108,7 +113,8 @@ class RadialSearch:
             squared = np.zeros(root_weight.shape)
             for i, coordinate in enumerate(center):
                 if terms.shared[i] > 0:
-                    squared += (sharpness[j] * terms.shared[i] * (data.rows[:, i] - coordinate)) ** 2
+                    along = (sharpness[j] * terms.shared[i] * (data.rows[:, i] - coordinate)) ** 2
+                    squared += np.where(data.is_gap[:, i] > 0, 0.0, along) if data.has_gaps else along
             Phi[:, j] = (self.family.radial.profile.value(squared) * root_weight).ravel()
         return Phi
 
@@ -125,8 +131,15 @@ class RadialSearch:
         return found
 
     def at_rows(self, data: RadialData, rows: Ints) -> Floats:
-        """Find the parameters (n, p) of terms centred at rows, the coordinate of a width being 0."""
+        """Find the parameters (n, p) of terms centred at rows, the coordinate of a width being 0.
+
+        Where a row lacks a coordinate, in the middle of the box.
+        """
         at = np.linalg.lstsq(data.to_metric, rows_of(data, rows).T, rcond=None)[0].T
+        if data.has_gaps:
+            tile, row = np.divmod(rows, data.rows.shape[2])
+            lacks = data.is_gap[tile, :, row] @ (data.to_metric != 0).astype(np.int64)
+            at = np.where(lacks > 0, MIDDLE, at)
         return rounded(np.clip(at, 0.0, 1.0))
 
     def draw_start(self, rng: np.random.Generator, data: RadialData, rows: Ints, weight: Floats, n: int) -> TermSet:

@@ -155,7 +155,7 @@ class FittedRidge(FittedChoosing):
             ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
             and ((size >= 1) & (size <= self.most_inputs)).all()
             and np.isin(terms.choices[:, PROFILE], self.law.profiles).all()
-            and ((inputs >= 0) & (inputs < self.scale.n_inputs)).all()
+            and ((inputs >= 0) & (inputs < self.n_choosable)).all()
         )
 
     def draw(self, rng: np.random.Generator, n: int) -> TermSet:
@@ -166,7 +166,7 @@ class FittedRidge(FittedChoosing):
         for row, own in zip(choices, parameters, strict=True):
             g = int(rng.integers(1, self.most_inputs, endpoint=True))
             row[SIZE], row[PROFILE] = g, rng.choice(codes)
-            row[FIRST : FIRST + g] = rng.choice(self.scale.n_inputs, g, replace=False)
+            row[FIRST : FIRST + g] = rng.choice(self.n_choosable, g, replace=False)
             own[: DIRECTION + g] = rng.random(DIRECTION + g)
         return TermSet(np.zeros(n, dtype=np.int64), choices, parameters, np.zeros(0))
 
@@ -203,6 +203,6 @@ class FittedRidge(FittedChoosing):
     def columns_at(self, X: Floats, terms: TermSet) -> Floats:
         """Do the same for rows that are standardised already."""
         w, c = self.projections(terms)
-        Z = X @ w + c
+        Z = self.scale.without_gaps(X) @ w + c
         replace_by_profiles(Z, terms.choices[:, PROFILE])
         return Z

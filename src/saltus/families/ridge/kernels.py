@@ -11,17 +11,17 @@ import numpy as np
 from saltus._jit import glue, kernel
 from saltus._typing import Floats, Ints
 from saltus._vectors import add_multiple, clear, copy_column
-from saltus.families.inputs import (
-    GENTLEST,
-    STEEPEST,
-    InputData,
+from saltus.families.choosing_kernels import (
+    count_useful_numbers,
     draw_inputs,
     draw_other_input,
     draw_profile,
     draw_size,
 )
+from saltus.families.inputs import GENTLEST, STEEPEST, InputData
 from saltus.families.line_profiles import N_PARAMETERS, multiply_by_slope, replace_by_profile
 from saltus.families.terms import Edits, Terms, begin_incoming, draw_walk_scale, keep_term, pick
+from saltus.families.useful import log_nu_over_q_of_inputs
 
 SIZE, PROFILE, FIRST = range(3)
 OFFSET, SLOPE, DIRECTION = range(3)
@@ -58,9 +58,21 @@ def draw_ridge(
     g = draw_size(rng, data, family)
     choices[SIZE] = g
     choices[PROFILE] = draw_profile(rng, data, family)
-    draw_inputs(rng, choices[FIRST:], 1, g, data.n_knots.size, edits.useful[1], n_useful)
+    n_useful = count_useful_numbers(data, edits.useful[1], n_useful)
+    draw_inputs(rng, choices[FIRST:], 1, g, data.n_numbers, edits.useful[1], n_useful)
     for i in range(DIRECTION + g):
         parameters[i] = rng.random()
+
+
+@glue
+def log_nu_over_q_ridge(data: InputData | None, choices: Ints, is_used: Ints) -> float:
+    """Evaluate ln nu/q of a term, given which inputs others use: it chooses among those that are numbers. O(v)."""
+    if data is None:
+        return 0.0
+    n_used = 0
+    for i in range(data.n_numbers):
+        n_used += is_used[i]
+    return log_nu_over_q_of_inputs(choices[FIRST:], 1, choices[SIZE], is_used, n_used, data.n_numbers)
 
 
 @kernel
@@ -78,7 +90,7 @@ def change_ridge(
         return False, 0.0
     keep_term(terms, moved, edits, which, 0)
     choices, parameters, family = edits.choices[which, 0], edits.incoming[which, 0], terms.family[moved]
-    g, n_inputs = choices[SIZE], data.n_knots.size
+    g, n_inputs = choices[SIZE], data.n_numbers
     way = pick(rng, N_WAYS)
     if way <= WALK_TOO:
         scale = draw_walk_scale(rng, walk_scale)

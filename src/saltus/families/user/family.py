@@ -82,6 +82,7 @@ class UserFamily:
     extrapolate = "hold"
 
     is_radial: ClassVar[bool] = False
+    needs_numbers: ClassVar[bool] = True
     n_columns: ClassVar[int] = 1
     known_cost: ClassVar[int | None] = None
 

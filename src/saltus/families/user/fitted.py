@@ -126,7 +126,7 @@ class FittedUser:
         return self.columns_at(self.ranges.to_user(U, hold=self.holds), terms)
 
     def columns_at(self, X: Floats, terms: TermSet) -> Floats:
-        """Do the same for rows (N, v) that are in the user's units already."""
+        """Do the same for rows (N, i) that are in the user's units already."""
         columns = np.zeros((len(X), len(terms)), order="F")
         if len(X) == 0:
             return columns

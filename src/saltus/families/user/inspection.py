@@ -31,7 +31,7 @@ class UserInspection:
             g = int(choices[SIZE])
             inputs = choices[FIRST : FIRST + g]
             own = parameters[: family.layout.n_parameters(g)].copy()
-            of_terms.append(UserTerm(varies[inputs], own, family.ranges.both[:, inputs]))
+            of_terms.append(UserTerm(varies[inputs], own, family.ranges.both[:, inputs], family.ranges.mean[inputs]))
         return UserNumbers(family.options, tuple(of_terms), family.holds)
 
     def uses(self, box: UnitBox, terms: TermSet) -> Bools:
@@ -44,7 +44,8 @@ class UserInspection:
     def strength(self, box: UnitBox, terms: TermSet) -> Floats:
         """Say how strongly the terms depend on each input (d,), for one unit of it: how many do, by its range."""
         span = np.ones(len(box.varies))
-        span[box.varies] = self.family.ranges.high - self.family.ranges.low
+        ranges = self.family.ranges
+        span[np.flatnonzero(box.varies)[: ranges.n_inputs]] = ranges.high - ranges.low
         return self.uses(box, terms).sum(axis=0) / span
 
     def places(self, box: UnitBox, terms: TermSet) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from saltus._jit import by_reference, glue, kernel
 from saltus._typing import Floats, Ints
-from saltus.families.inputs import draw_other_input, draw_size
+from saltus.families.choosing_kernels import draw_other_input, draw_size
 from saltus.families.terms import Edits, Terms, begin_incoming, draw_walk_scale, keep_term, pick
 from saltus.families.user import calls
 

@@ -66,11 +66,12 @@ class UserStack:
     def add_coordinates(self, graph: Graph, shifted: str, box_width: Floats, varies: Bools) -> str:
         """Add x (N, v), in the user's units, at rows (N, d) that are given relative to the lower corner of the box."""
         ranges = self.ranges
+        numbers = np.flatnonzero(varies)[: ranges.n_inputs]
         to_unit = np.zeros((len(varies), ranges.n_inputs))
-        to_unit[varies] = np.eye(ranges.n_inputs)
+        to_unit[numbers] = np.eye(ranges.n_inputs)
         # Divided after the product: a constant that stands beside it would be made a float32.
         chosen = graph.add("MatMul", shifted, graph.constant(to_unit))
-        unit = graph.add("Div", chosen, graph.constant(box_width[varies]))
+        unit = graph.add("Div", chosen, graph.constant(box_width[numbers]))
         above = graph.add("Sub", unit, graph.constant(ranges.unit_low))
         share = graph.add("Div", above, graph.constant(ranges.unit_high - ranges.unit_low))
         low, span = graph.constant(ranges.low), graph.constant(ranges.high - ranges.low)

@@ -14,11 +14,12 @@ from saltus.families.words import Numbers, round_digits
 
 @dataclass(frozen=True)
 class UserTerm:
-    """One term: its inputs among all d, its parameters, and the ranges of its inputs."""
+    """One term: its inputs among all d, its parameters, and the ranges and the means of its inputs."""
 
     inputs: Ints  # (g,)
     parameters: Floats  # (p,)
     ranges: Floats  # (2, g)
+    means: Floats  # (g,), what missing values count as
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class UserNumbers:
         """Evaluate the terms at X (N, d): (N, k)."""
         columns = np.zeros((len(X), len(self.terms)))
         for j, term in enumerate(self.terms):
-            own = X[:, term.inputs]
+            own = np.where(np.isnan(X[:, term.inputs]), term.means, X[:, term.inputs])
             if self.holds:
                 own = np.clip(own, *term.ranges)
             columns[:, j] = evaluate_column(self.family, own, term.parameters.copy(), term.ranges.copy())

@@ -33,7 +33,7 @@ class FittedWave(FittedChoosing):
     """Waves, with all methods that the mixture asks."""
 
     options: Ridge
-    cycles: Annotated[Floats, "vg"]  # the most over the range of each input, for waves in 1, 2 ... inputs
+    cycles: Annotated[Floats, "ig"]  # the most over the range of each input, for waves in 1, 2 ... inputs
 
     geometry = WAVE
     n_columns = N_COLUMNS
@@ -42,8 +42,8 @@ class FittedWave(FittedChoosing):
     @classmethod
     def of(cls, options: Ridge, rows: FamilyRows) -> "FittedWave":
         """Fit to rows."""
-        n_inputs = rows.U.shape[1]
-        return cls(options, rows.scale, fastest_cycles(rows.U, min(int(options.max_inputs), n_inputs)))
+        n_numbers = rows.numbers.shape[1]
+        return cls(options, rows.scale, fastest_cycles(rows.numbers, min(int(options.max_inputs), n_numbers)))
 
     def smallest_squared_norm(self, *, ridge: bool) -> float:
         """Let any column in: all rows see a wave, whatever its phase."""
@@ -81,8 +81,8 @@ class FittedWave(FittedChoosing):
 
     @property
     def span(self) -> Floats:
-        """The ranges (v,) of the inputs, in standard deviations."""
-        return self.scale.high - self.scale.low
+        """The ranges of the inputs that are numbers, in standard deviations."""
+        return (self.scale.high - self.scale.low)[: self.n_choosable]
 
     def data(self, inputs: InputData) -> WaveData:
         """Prepare for kernels, given the rows and the laws of all families."""
@@ -92,10 +92,10 @@ class FittedWave(FittedChoosing):
         """Say whether terms could be its own."""
         size, inputs = terms.choices[:, SIZE], terms.choices[:, FIRST:]
         return bool(
-            self.cycles.shape == (self.scale.n_inputs, self.most_inputs)
+            self.cycles.shape == (self.n_choosable, self.most_inputs)
             and ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
             and ((size >= 1) & (size <= self.most_inputs)).all()
-            and ((inputs >= 0) & (inputs < self.scale.n_inputs)).all()
+            and ((inputs >= 0) & (inputs < self.n_choosable)).all()
         )
 
     def draw(self, rng: np.random.Generator, n: int) -> TermSet:
@@ -105,7 +105,7 @@ class FittedWave(FittedChoosing):
         for row, own in zip(choices, parameters, strict=True):
             g = int(rng.integers(1, self.most_inputs, endpoint=True))
             row[SIZE] = g
-            row[FIRST : FIRST + g] = rng.choice(self.scale.n_inputs, g, replace=False)
+            row[FIRST : FIRST + g] = rng.choice(self.n_choosable, g, replace=False)
             own[:g] = rng.random(g)
         return TermSet(np.zeros(n, dtype=np.int64), choices, parameters, np.zeros(0))
 
@@ -145,7 +145,7 @@ class FittedWave(FittedChoosing):
 
     def columns_at(self, X: Floats, terms: TermSet) -> Floats:
         """Evaluate at rows that are standardised already: the cosine of each term, then its sine."""
-        angle = TWO_PI * (X @ self.frequencies(terms))
+        angle = TWO_PI * (self.scale.without_gaps(X) @ self.frequencies(terms))
         columns = np.empty((len(X), N_COLUMNS * len(terms)))
         columns[:, 0::2], columns[:, 1::2] = np.cos(angle), np.sin(angle)
         return columns

@@ -13,7 +13,8 @@ import numpy as np
 from saltus._jit import by_reference, glue, kernel
 from saltus._typing import Floats, Ints
 from saltus._vectors import add_multiple, clear
-from saltus.families.inputs import InputData, draw_other_input, draw_size
+from saltus.families.choosing_kernels import draw_other_input, draw_size
+from saltus.families.inputs import InputData
 from saltus.families.line_profiles import WAVE, multiply_by_slope, replace_by_wave
 from saltus.families.terms import Edits, Terms, begin_incoming, draw_walk_scale, keep_term, pick
 from saltus.families.wave.frequencies import SLOWEST
@@ -35,8 +36,8 @@ class WaveData(NamedTuple):
     """The rows, the frequencies that waves may have, and how they are drawn."""
 
     inputs: InputData
-    span: Floats  # (v,), the ranges of the inputs, in standard deviations
-    cycles: Floats  # (v, G), the most cycles over these, for waves in 1, 2 ... inputs
+    span: Floats  # (i,), the ranges of the inputs that are numbers, in standard deviations
+    cycles: Floats  # (i, G), the most cycles over these, for waves in 1, 2 ... inputs
     informed: Informed  # what the data say about waves in one input
 
 
