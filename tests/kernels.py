@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from saltus.engine.kernels import edit_algebra, moves, target
-from saltus.families import inputs, line_profiles, profiles, registry, terms
+from saltus.families import choosing_kernels, line_profiles, profiles, registry, terms
 from saltus.families.product import thresholds
 from saltus.families.radial.kernels import RadialData
 from saltus.families.registry import RADIAL, Families
@@ -147,12 +147,12 @@ def multiply_by_slope(code, x, b, c, column):
 
 @njit
 def draw_other_input(rng, chosen, stride, g, n_inputs):
-    return inputs.draw_other_input(rng, chosen, stride, g, n_inputs)
+    return choosing_kernels.draw_other_input(rng, chosen, stride, g, n_inputs)
 
 
 @njit
 def find_position(data, at, u):
-    return inputs.find_position(data, at, u)
+    return choosing_kernels.find_position(data, at, u)
 
 
 @njit

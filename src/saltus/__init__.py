@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from saltus.engine.drivers.events import Progress
     from saltus.engine.drivers.schedules import Constant, Geometric, Linear, Logarithmic
-    from saltus.estimators import AnnealedRegressor, BayesianRegressor, DependentFeaturesWarning, EarlyEndWarning
+    from saltus.estimators import (
+        AnnealedRegressor,
+        BayesianRegressor,
+        DependentFeaturesWarning,
+        EarlyEndWarning,
+        MissingTargetWarning,
+    )
     from saltus.families import Product, Radial, Ridge, UserFamily
     from saltus.onnx.export import export_onnx
     from saltus.storage.container import FileError
@@ -27,6 +33,7 @@ __all__ = [
     "Geometric",
     "Linear",
     "Logarithmic",
+    "MissingTargetWarning",
     "Product",
     "Progress",
     "Radial",
@@ -42,6 +49,7 @@ _HOME = {
     "BayesianRegressor": "saltus.estimators",
     "DependentFeaturesWarning": "saltus.estimators",
     "EarlyEndWarning": "saltus.estimators",
+    "MissingTargetWarning": "saltus.estimators",
     "FileError": "saltus.storage.container",
     "load": "saltus.storage.files",
     "export_onnx": "saltus.onnx.export",

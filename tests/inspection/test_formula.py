@@ -15,7 +15,7 @@ def test_no_more_digits_than_needed():
     family = Radial("gaussian", width=1.5)
     network = AnnealedRegressor(family, n_iter=200, n_chains=2, random_state=0).fit(X, y)._single_network
     digits = digits_needed(network)
-    points = network.box.from_unit(np.random.default_rng(0).random((500, 4)))
+    points = network.box.draw(np.random.default_rng(0), 500)
     fewer = Formula.of(network).rounded(Digits(digits.linear, digits.terms - 1)).predict(points)
     assert np.abs(fewer - network.predict(points)).max() > ROUNDING * network.outputs.scale[0]
 
@@ -23,7 +23,7 @@ def test_no_more_digits_than_needed():
 def test_every_number_of_a_formula_is_rounded():
     numbers = np.array([[1234.5678, -0.0012345]])
     terms = RadialNumbers(RADIAL_PROFILES["linear"], numbers, numbers[0], numbers[0], numbers)
-    formula = Formula(numbers[0], numbers, numbers, terms)
+    formula = Formula(numbers[0], numbers, numbers, terms, numbers[0])
     rounded = formula.rounded(Digits(linear=2, terms=3))
     for part in (rounded.intercept, rounded.linear[0]):
         assert part.tolist() == [1200.0, -0.0012]

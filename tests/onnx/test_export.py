@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, Radial, export_onnx
 from saltus.demo import PAPER_PRIORS
+from saltus.engine.problem.scaling import from_mean
 from saltus.estimators.base import DependentFeaturesWarning
 from saltus.families.options import RADIAL_NAMES
 from saltus.onnx.export import register_with_skl2onnx
@@ -67,7 +68,7 @@ def size_of_terms(model, X):
     for weight, network in zip(model.weights_, model.networks_, strict=True):
         U = network.box.to_unit(X)
         phi = network.mixture.columns(U, network.terms)
-        scaled = np.abs(network.constant) + np.abs(U - network.means) @ np.abs(network.slope)
+        scaled = np.abs(network.constant) + np.abs(from_mean(U, network.means)) @ np.abs(network.slope)
         scaled = scaled + np.abs(phi) @ np.abs(network.coefficients)
         total = total + weight * (np.abs(network.outputs.mean) + network.outputs.scale * scaled)
     return total
@@ -287,10 +288,13 @@ def test_any_number_of_rows(annealed, bayesian, data, n_rows):
 
 
 @pytest.mark.parametrize("basis", RADIAL_NAMES)
-def test_missing_values_come_out_as_such(data, basis):
-    X, Y = data
-    (found,) = run(AnnealedRegressor(basis, **QUICK).fit(X, Y[:, 0]).to_onnx(), np.array([[np.nan, 1000.0, 1000.0]]))
-    assert np.isnan(found).all()
+@pytest.mark.parametrize("metric", ["learned", "mahalanobis"])
+def test_missing_values(data, basis, metric):
+    model = AnnealedRegressor(Radial(basis, metric=metric), **QUICK).fit(data[0], data[1][:, 0])
+    assert model.n_terms_ > 0
+    X = np.array(data[0])
+    X[::2, 0] = X[1::3, 2] = X[5, :] = np.nan
+    assert_same(model, X)
 
 
 def test_another_runtime_agrees(annealed, data):

@@ -3,5 +3,13 @@
 from saltus.estimators.annealed import AnnealedRegressor
 from saltus.estimators.base import DependentFeaturesWarning, EarlyEndWarning, NetworkRegressor
 from saltus.estimators.bayesian import BayesianRegressor
+from saltus.estimators.checks import MissingTargetWarning
 
-__all__ = ["AnnealedRegressor", "BayesianRegressor", "DependentFeaturesWarning", "EarlyEndWarning", "NetworkRegressor"]
+__all__ = [
+    "AnnealedRegressor",
+    "BayesianRegressor",
+    "DependentFeaturesWarning",
+    "EarlyEndWarning",
+    "MissingTargetWarning",
+    "NetworkRegressor",
+]

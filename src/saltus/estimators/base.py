@@ -123,6 +123,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
         return tags
 
     @with_callbacks  # type: ignore[untyped-decorator]

@@ -1,13 +1,14 @@
 """What `fit` and `predict` are given, checked by scikit-learn's rules and ours."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
 
 from saltus._typing import Floats, Ints
 from saltus.estimators.notes import ColumnNotes, DataNotes, given_output_names, name_inputs, name_outputs
@@ -16,9 +17,13 @@ from saltus.estimators.notes import ColumnNotes, DataNotes, given_output_names, 
 SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
 
 
+class MissingTargetWarning(UserWarning):
+    """Some rows lack their target, and were left out of a fit."""
+
+
 @dataclass(frozen=True)
 class TrainingData:
-    """What `fit` was given, checked; rows of weight 0 are gone."""
+    """What `fit` was given, checked; rows of weight 0 and rows without a target are gone."""
 
     X: Floats  # (N, d)
     Y: Floats  # (N, c)
@@ -29,8 +34,16 @@ class TrainingData:
 
 def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingData:
     """Check what `fit` was given, by scikit-learn's rules and ours, and note on the estimator what it was."""
+    X, y, sample_weight = without_missing_targets(X, y, sample_weight)
     inputs, outputs = validate_data(
-        estimator, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
+        estimator,
+        X,
+        y,
+        multi_output=True,
+        y_numeric=True,
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=2,
     )
     weight = _check_frequencies(sample_weight, inputs)
     present = weight > 0
@@ -42,6 +55,8 @@ def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weig
         np.zeros(inputs.shape[1], dtype=np.int64),
         single_output=np.ndim(outputs) == 1,
     )
+    if np.isnan(data.X).all():
+        raise ValueError("Every value of X is missing (NaN). A fit needs at least some.")
     feature_names = getattr(estimator, "feature_names_in_", None)
     check_magnitude(data.X, label_columns("X", feature_names, data.X.shape[1]))
     check_magnitude(data.Y, label_columns("y", given_output_names(y, data.Y.shape[1]), data.Y.shape[1]))
@@ -54,9 +69,33 @@ def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weig
     return data
 
 
+def without_missing_targets(
+    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[ArrayLike, ArrayLike, ArrayLike | None]:
+    """Leave out the rows whose target is missing, and say so."""
+    try:
+        target = np.asarray(y)
+        target = target.astype(np.float64) if target.dtype.kind == "O" else target
+    except (TypeError, ValueError):
+        return X, y, sample_weight  # scikit-learn's checks have something to say about that
+    if target.dtype.kind != "f":
+        return X, y, sample_weight
+    is_missing = np.isnan(target) if target.ndim == 1 else np.isnan(target).any(axis=tuple(range(1, target.ndim)))
+    if not np.ndim(target) or not is_missing.any() or is_missing.all() or len(target) != _num_samples(X):
+        return X, y, sample_weight
+    kept = np.flatnonzero(~is_missing)
+    warnings.warn(
+        f"The target is missing in {is_missing.sum()} of {len(target)} rows, which are left out of the fit.",
+        MissingTargetWarning,
+        stacklevel=5,
+    )
+    weight = None if sample_weight is None else _safe_indexing(np.asarray(sample_weight), kept)
+    return _safe_indexing(X, kept), _safe_indexing(y, kept), weight
+
+
 def check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Floats:
     """Check what `predict` was given."""
-    inputs: Floats = validate_data(estimator, X, dtype=np.float64, reset=False)
+    inputs: Floats = validate_data(estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
     return inputs
 
 
@@ -78,7 +117,8 @@ def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
 
 def check_magnitude(values: Floats, labels: Sequence[str]) -> None:
     """Raise if the squares of a column of values (N, n) overflow or vanish; messages name it by its label."""
-    for label, size in zip(labels, np.abs(values).max(axis=0).tolist(), strict=True):
+    sizes = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    for label, size in zip(labels, sizes.tolist(), strict=True):
         if size > LARGEST_VALUE:
             raise ValueError(
                 f"{label} holds values as large as {size:.3g}, whose squares overflow. Rescale it to stay below "

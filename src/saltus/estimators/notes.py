@@ -7,24 +7,56 @@ from typing import Annotated
 import numpy as np
 
 from saltus._typing import Floats
+from saltus.families.inputs import moments_of_present
+from saltus.families.words import InputName
 
 
 @dataclass(frozen=True)
 class ColumnNotes:
-    """Of some columns: their names and, each (n,) and with rows counted by their weight, where their values lie."""
+    """Of some columns: their names and, each (n,) and with rows counted by their weight, where their values lie.
+
+    A category has its codes as values, the most frequent for a mean, and 1 for a standard deviation.
+    """
 
     names: Annotated[tuple[str, ...], "n"]
     min: Annotated[Floats, "n"]
     mean: Annotated[Floats, "n"]
     std: Annotated[Floats, "n"]
     max: Annotated[Floats, "n"]
+    missing: Annotated[Floats, "n"]  # the share of rows that lack the value
+    levels: Annotated[tuple[tuple[str, ...], ...], "n"]  # what the levels of a category are called; () for a number
+    shares: Annotated[tuple[tuple[float, ...], ...], "n"]  # of the rows, those of each level
 
     @classmethod
-    def of(cls, names: Sequence[str], values: Floats, weight: Floats) -> "ColumnNotes":
-        """Describe the columns of values (N, n), whose rows have weight (N,)."""
-        mean = np.average(values, axis=0, weights=weight)
-        std = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
-        return cls(tuple(names), values.min(axis=0), mean, std, values.max(axis=0))
+    def of(
+        cls, names: Sequence[str], values: Floats, weight: Floats, levels: Sequence[Sequence[str]] | None = None
+    ) -> "ColumnNotes":
+        """Describe the columns of values (N, n), NaN where one is missing, whose rows have weight (N,)."""
+        mean, std = moments_of_present(values, weight)
+        low, high = np.nanmin(values, axis=0, initial=np.inf), np.nanmax(values, axis=0, initial=-np.inf)
+        missing = np.average(np.isnan(values), axis=0, weights=weight)
+        labels = tuple(map(tuple, levels or [()] * len(names)))
+        shares: list[tuple[float, ...]] = [() for _ in names]
+        for j, of_input in enumerate(labels):
+            if of_input:
+                count = np.bincount(values[:, j].astype(np.int64), weights=weight, minlength=len(of_input))
+                shares[j] = tuple((count / count.sum()).tolist())
+                low[j], mean[j], std[j], high[j] = 0.0, count.argmax(), 1.0, len(of_input) - 1.0
+        return cls(tuple(names), low, mean, std, high, missing, labels, tuple(shares))
+
+    def draw(self, rng: np.random.Generator, n: int) -> Floats:
+        """Draw values (n, d) that are typical, each on its own: normal within the range, or a level."""
+        places = np.clip(rng.normal(self.mean, self.std, (n, len(self.names))), self.min, self.max)
+        for j, shares in enumerate(self.shares):
+            if shares:
+                places[:, j] = rng.choice(len(shares), n, p=shares)
+        return places
+
+    def grid(self, j: int, n: int) -> Floats:
+        """List n values along the range of a column, or its levels, of many the n most frequent."""
+        if not self.shares[j]:
+            return np.linspace(self.min[j], self.max[j], n)
+        return np.sort(np.argsort(self.shares[j], kind="stable")[::-1][:n]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -46,9 +78,9 @@ class DataNotes:
     outputs: ColumnNotes
 
     @property
-    def input_names(self) -> tuple[str, ...]:
-        """The names of the columns of X, or x0, x1, ..."""
-        return self.inputs.names
+    def input_names(self) -> tuple[InputName, ...]:
+        """The names of the columns of X, or x0, x1, ...; each knows what its levels are called."""
+        return tuple(map(InputName.of, self.inputs.names, self.inputs.levels))
 
     @property
     def output_names(self) -> tuple[str, ...]:

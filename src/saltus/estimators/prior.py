@@ -91,7 +91,9 @@ def draw_prior(
 
 def design_at(asked: "SampledModel", X: ArrayLike, n_outputs: int) -> Design:
     """Prepare inputs as `fit` would, for rows that all have another y. Notes their names on the model that is asked."""
-    inputs = validate_data(asked, X, dtype=np.float64, ensure_min_samples=2)
+    inputs = validate_data(asked, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
+    if np.isnan(inputs).all():
+        raise ValueError("Every value of X is missing (NaN). The prior needs at least some.")
     check_magnitude(inputs, label_columns("X", getattr(asked, "feature_names_in_", None), inputs.shape[1]))
     asked._single_output = n_outputs == 1
     n_levels = np.zeros(inputs.shape[1], dtype=np.int64)

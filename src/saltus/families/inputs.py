@@ -190,6 +190,15 @@ class InputScale:
         low, high = (box.from_unit((self.means + self.spreads * end)[None])[0] for end in (self.low, self.high))
         return np.where(box.varies, low, -np.inf), np.where(box.varies, high, np.inf)
 
+    def counts_at_gaps(self, box: UnitBox, *, always: bool = False) -> Floats:
+        """Find what missing values count as, (d,), in the user's units: means, and NaN where data have gaps too.
+
+        With `always`, a mean for these as well.
+        """
+        counts = box.from_unit(self.means[None])[0]
+        counts[np.flatnonzero(box.varies)[self.has_gaps & (not always)]] = np.nan
+        return counts
+
     def data(self, rows: Floats, is_gap: Bytes, bins: Bytes, laws: Sequence[Law | None]) -> InputData:
         """Prepare for kernels: rows in tiles, 0 at gaps, and the laws of all families, None where of another sort."""
         most = np.array([0 if law is None else law.most_inputs for law in laws])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -12,34 +13,83 @@ from saltus.families.line_profiles import (
     HINGE,
     IDENTITY,
     LINE_PROFILES,
+    MISSING,
     NAMES,
+    OFF_THE_LINE,
     POLYNOMIAL,
     SIGMOID,
     STEP,
     WAVE,
 )
-from saltus.families.words import Numbers, round_digits
+from saltus.families.words import InputName, Numbers, names_of_levels, round_digits
 
 MINUS = "\N{MINUS SIGN}"
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
+class Factor(Protocol):
+    """What a term is a product of."""
+
+    @property
+    def profile(self) -> int:
+        """The number of its profile."""
+
+    def value(self, X: Floats) -> Floats:
+        """Evaluate it at X (N, d), NaN where a value is missing."""
+
+    def rounded(self, digits: int) -> "Factor":
+        """Keep so many significant digits of every number."""
+
+    def text(self, names: Sequence[str], number: str) -> str:
+        """Write it with the names of inputs."""
+
+
 @dataclass(frozen=True)
-class Factor:
-    """phi(z), z = sum_i slopes_i (x_i - origins_i) + constant, over some inputs."""
+class Indicator:
+    """1 where a category is one of some levels, or where a value is missing, or is known; otherwise 0."""
+
+    profile: int
+    input: int
+    codes: Ints  # of the levels; of "missing": 1, or 0 for what is known
+
+    def value(self, X: Floats) -> Floats:
+        """Evaluate it at X (N, d)."""
+        x = X[:, self.input]
+        return np.isin(np.isnan(x) if self.profile == MISSING else x, self.codes).astype(np.float64)
+
+    def rounded(self, digits: int) -> "Indicator":
+        """Return it as it is: there is nothing to round."""
+        return self
+
+    def text(self, names: Sequence[str], number: str) -> str:
+        """Write it with the names of the input and of its levels."""
+        name = names[self.input]
+        if self.profile == MISSING:
+            return f"[{name} is {'missing' if self.codes[0] else 'known'}]"
+        n_levels = len(name.levels) if isinstance(name, InputName) else 0
+        others = np.setdiff1d(np.arange(n_levels), self.codes)
+        is_other = 0 < len(others) < len(self.codes)
+        shown = names_of_levels(name, others if is_other else self.codes)
+        return f"[{name} is {'not ' * is_other}{' or '.join(filter(None, [', '.join(shown[:-1]), *shown[-1:]]))}]"
+
+
+@dataclass(frozen=True)
+class OnLine:
+    """phi(z), z = sum_i slopes_i (x_i - origins_i) + constant, over some inputs, or what it is where one is missing."""
 
     profile: int
     inputs: Ints  # (g,)
     slopes: Floats  # (g,)
     origins: Floats  # (g,)
     constant: float
+    at_gap: float = 0.0
 
     def value(self, X: Floats) -> Floats:
         """Evaluate it at X (N, d)."""
         z = (X[:, self.inputs] - self.origins) @ self.slopes + self.constant
-        return LINE_PROFILES[NAMES[self.profile]].value(z)
+        return np.where(np.isnan(z), self.at_gap, LINE_PROFILES[NAMES[self.profile]].value(z))
 
-    def rounded(self, digits: int) -> "Factor":
+    def rounded(self, digits: int) -> "OnLine":
         """Keep so many significant digits of every number."""
         slopes, origins = round_digits(self.slopes, digits), round_digits(self.origins, digits)
         return replace(
@@ -48,6 +98,8 @@ class Factor:
 
     def text(self, names: Sequence[str], number: str) -> str:
         """Write it with the names of inputs."""
+        if self.at_gap != 0:
+            return f"({replace(self, at_gap=0.0).text(names, number)}, or 1 if {names[self.inputs[0]]} is missing)"
         if self.inputs.size == 1 and self.constant == 0:
             return self._text_of_one(names[self.inputs[0]], number)
         z = weighted_sum([names[i] for i in self.inputs], self.slopes, self.origins, number)
@@ -116,12 +168,14 @@ class LineNumbers:
     terms: tuple[tuple[Factor, ...], ...]
     low: Floats | None  # (d,), where inputs are held; None: nowhere
     high: Floats | None
+    at_gaps: Floats  # (d,), what a missing value counts as; NaN: factors say what they are where it is missing
 
     # How the sum of the terms is written, after the linear term.
     sum_html = " + Σ<sub>j</sub> <var>c</var><sub>j</sub> <var>f</var><sub>j</sub>"
 
     def columns(self, X: Floats) -> Floats:
         """Evaluate the terms at X (N, d): (N, k)."""
+        X = np.where(np.isnan(X), self.at_gaps, X)
         if self.low is not None:
             X = np.clip(X, self.low, self.high)
         columns = np.ones((len(X), len(self.terms)))
@@ -142,8 +196,10 @@ class LineNumbers:
         """Write what a term is, and what its symbols mean."""
         used = {factor.profile for factors in self.terms for factor in factors}
         said = "<var>f</var><sub>j</sub> is term j of the table below, <var>c</var><sub>j</sub> its coefficient."
-        if STEP in used:
+        if used & {STEP, *OFF_THE_LINE}:
             said += " [...] is 1 where what it says holds, otherwise 0."
+        if np.isnan(self.at_gaps).any():
+            said += " Where its input is missing, a factor is 0 unless it says otherwise."
         if HAT in used:
             said += f" hat(<var>z</var>) = {LINE_PROFILES['hat'].html}."
         if max(used, default=0) >= POLYNOMIAL:

@@ -35,6 +35,12 @@ class Graph(Protocol):
     def total(self, values: Sequence[str]) -> str:
         """Add values up."""
 
+    def double(self, value: str) -> str:
+        """Turn what is true into 1 and what is false into 0."""
+
+    def is_known(self, value: str) -> str:
+        """Say where a value is not missing."""
+
 
 @dataclass(frozen=True)
 class Profile:

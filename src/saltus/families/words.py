@@ -1,10 +1,30 @@
 """What families say of themselves, as plain values for those who write and draw."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from saltus._typing import Bools, Floats
+from saltus._typing import Bools, Floats, Ints
+
+
+class InputName(str):
+    """The name of an input, which knows what the levels of a category are called; a number has none."""
+
+    levels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, levels: Sequence[str] = ()) -> "InputName":
+        """Name an input."""
+        named = cls(name)
+        named.levels = tuple(levels)
+        return named
+
+
+def names_of_levels(name: str, codes: Ints) -> list[str]:
+    """Name levels by their codes."""
+    levels = name.levels if isinstance(name, InputName) else ()
+    return [levels[code] if code < len(levels) else str(code) for code in codes.tolist()]
 
 
 class Numbers(NamedTuple):

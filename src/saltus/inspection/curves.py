@@ -30,12 +30,12 @@ def partial_dependence(
 ) -> Curve:
     """Average the prediction over rows (N, d) while one input goes through its range; or at the mean of the others.
 
-    The band of a Bayesian model is that of the average itself, without noise.
+    A category goes through its levels. The band of a Bayesian model is that of the average itself, without noise.
     """
     inputs = model.data_notes_.inputs
-    grid = np.linspace(inputs.min[feature], inputs.max[feature], N_POINTS)
+    grid = inputs.grid(feature, N_POINTS)
     rows = inputs.mean[None, :] if rows is None else rows[spread_out(len(rows), MOST_ROWS)]
-    stacked = np.repeat(rows[None], N_POINTS, axis=0)  # (n, N, d)
+    stacked = np.repeat(rows[None], len(grid), axis=0)  # (n, N, d)
     stacked[:, :, feature] = grid[:, None]
     return model._average(grid, stacked.reshape(-1, rows.shape[1]), output, coverage)
 

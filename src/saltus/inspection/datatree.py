@@ -33,12 +33,11 @@ def describe_draws(
             "to_datatree needs both X and y, the rows that the model was fitted to, or neither; "
             "posterior_predictive=True needs them."
         )
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     tree = make_datatree(
         [chain.draws for chain in model.chains_],
         model._predictive.features,
         model._predictive.outputs,
-        [str(name) for name in names],
+        [str(name) for name in model.data_notes_.input_names],
         {"inference_library": "saltus", "inference_library_version": saltus.__version__, "model": repr(model)},
         has_ridge=model._has_ridge(model._predictive.features.mixture.chooses_inputs),
     )

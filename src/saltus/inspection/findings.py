@@ -100,7 +100,7 @@ def input_use(model: NetworkRegressor) -> InputUse:
     use = model._input_use
     if model._largest_network > 0:
         return use
-    nothing = np.zeros(model.n_features_in_)
+    nothing = np.zeros(len(model.data_notes_.input_names))
     return use._replace(probability=nothing, amount=None if use.amount is None else nothing)
 
 
@@ -110,13 +110,13 @@ def reach(model: NetworkRegressor) -> Floats:
     The mean over places of the others, since inputs may act together; of several outputs, the farthest.
     """
     inputs, network = model.data_notes_.inputs, model._single_network
-    drawn = np.random.default_rng(0).normal(inputs.mean, inputs.std, (PLACES, len(inputs.names)))
-    places = np.clip(drawn, inputs.min, inputs.max)
+    places = inputs.draw(np.random.default_rng(0), PLACES)
     found = []
     for j in range(len(inputs.names)):
-        rows = np.repeat(places[None], POINTS_ON_A_RANGE, axis=0)
-        rows[:, :, j] = np.linspace(inputs.min[j], inputs.max[j], POINTS_ON_A_RANGE)[:, None]
-        output = network.predict(rows.reshape(-1, len(inputs.names))).reshape(POINTS_ON_A_RANGE, PLACES, -1)
+        grid = inputs.grid(j, POINTS_ON_A_RANGE)
+        rows = np.repeat(places[None], len(grid), axis=0)
+        rows[:, :, j] = grid[:, None]
+        output = network.predict(rows.reshape(-1, len(inputs.names))).reshape(len(grid), PLACES, -1)
         found.append((np.ptp(output, axis=0).mean(axis=0) / network.outputs.scale).max())
     return np.array(found)
 

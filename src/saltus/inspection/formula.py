@@ -26,12 +26,13 @@ class Formula:
     linear: Floats  # (c, d)
     coefficients: Floats  # (c, q), of the columns of the terms
     terms: TermNumbers
+    at_gaps: Floats  # (d,), what a missing value counts as in the linear term
 
     @classmethod
     def of(cls, network: Network) -> "Formula":
         """Take the numbers of a network."""
         terms = network.mixture.inspection.numbers(network.box, network.terms)
-        return cls(network.intercept, network.linear_coef, network.term_coef, terms)
+        return cls(network.intercept, network.linear_coef, network.term_coef, terms, network.at_gaps)
 
     @property
     def has_terms(self) -> bool:
@@ -40,7 +41,8 @@ class Formula:
 
     def predict(self, X: Floats) -> Floats:
         """Evaluate the formula at X (N, d): (N, c)."""
-        return self.intercept + X @ self.linear.T + self.terms.columns(X) @ self.coefficients.T
+        linear = np.where(np.isnan(X), self.at_gaps, X) @ self.linear.T
+        return self.intercept + linear + self.terms.columns(X) @ self.coefficients.T
 
     def rounded(self, digits: "Digits") -> "Formula":
         """Keep so many significant digits of every number."""
@@ -49,6 +51,7 @@ class Formula:
             round_digits(self.linear, digits.linear),
             round_digits(self.coefficients, digits.terms),
             self.terms.rounded(digits.terms),
+            self.at_gaps,
         )
 
 
@@ -64,8 +67,7 @@ def digits_needed(network: Network) -> Digits:
 
     Coefficients of terms may be thousands of times larger than their sum: it can take many.
     """
-    n_varying = int(network.box.varies.sum())
-    points = network.box.from_unit(np.random.default_rng(0).random((N_POINTS, n_varying)))
+    points = network.box.draw(np.random.default_rng(0), N_POINTS)
     formula = Formula.of(network)
 
     def is_enough(digits: Digits) -> bool:

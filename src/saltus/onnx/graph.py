@@ -70,6 +70,18 @@ class Graph:
             result = self.add("Add", result, value)
         return result
 
+    def double(self, value: str) -> str:
+        """Turn what is true into 1 and what is false into 0."""
+        return self.add("Cast", value, to=TensorProto.DOUBLE)
+
+    def is_known(self, value: str) -> str:
+        """Say where a value is not missing: NaN alone differs from itself."""
+        return self.add("Equal", value, value)
+
+    def known(self, value: str, otherwise: Floats) -> str:
+        """Put something where a value is missing."""
+        return self.add("Where", self.is_known(value), value, self.constant(otherwise))
+
     def _new_name(self) -> str:
         self._n_names += 1
         return f"{self._prefix}{self._n_names}"
@@ -79,11 +91,12 @@ def add_average(graph: Graph, X: str, networks: Sequence[Network], weights: Floa
     """Add the weighted average of networks at X (N, d); return the name of y (N, c)."""
     box, outputs, means = networks[0].box, networks[0].outputs, networks[0].means
     shifted = graph.add("Sub", X, graph.constant(box.lower))
+    at_means = on_all_features(means, box.varies) * box.width
     constant = np.einsum("n,nc->c", weights, [network.constant for network in networks])
     slope = np.einsum("n,ndc->dc", weights, [network.slope for network in networks])
     y = graph.add(
         "MatMul",
-        graph.add("Sub", shifted, graph.constant(on_all_features(means, box.varies) * box.width)),
+        graph.add("Sub", graph.known(shifted, at_means), graph.constant(at_means)),
         graph.constant(on_all_features(slope * outputs.scale, box.varies) / box.width[:, None]),
     )
     y = graph.add("Add", y, graph.constant(outputs.mean + outputs.scale * constant))

@@ -136,6 +136,7 @@ def _add_fixed_columns(graph: Graph, shifted: str, predictive: Predictive) -> st
     first[0] = 1.0
     selection = np.zeros((len(features.means), len(first)))
     selection[features.kept, np.arange(1, len(first))] = 1.0 / features.spreads[features.kept]
-    centred = graph.add("Sub", shifted, graph.constant(on_all_features(features.means, box.varies) * box.width))
+    at_means = on_all_features(features.means, box.varies) * box.width
+    centred = graph.add("Sub", graph.known(shifted, at_means), graph.constant(at_means))
     standardized = graph.constant(on_all_features(selection, box.varies) / box.width[:, None])
     return graph.add("Add", graph.add("MatMul", centred, standardized), graph.constant(first))

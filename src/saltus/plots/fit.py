@@ -59,7 +59,7 @@ def plot_fit(
     ax = make_axes(ax)
     if len(notes.input_names) == 1:
         _draw_curve(ax, model, rows, number, coverage)
-        xlabel, ylabel = notes.input_names[0], notes.output_names[number]
+        xlabel, ylabel = str(notes.input_names[0]), notes.output_names[number]
     elif rows is not None:
         _draw_predicted(ax, model, *rows, number, coverage)
         xlabel, ylabel = "observed", "predicted"

@@ -84,7 +84,7 @@ class Fitted(TypedDict):
 
     _single_output: bool
     data_notes_: DataNotes
-    feature_names_in_: NotRequired[Annotated[NDArray[np.object_], "d"]]
+    feature_names_in_: NotRequired[Annotated[NDArray[np.object_], "u"]]
     n_features_in_: int
     noise_variance_: Annotated[float | Floats, "c"]
 
@@ -148,7 +148,11 @@ def _draws_sizes(draws: Draws) -> dict[str, int]:
 
 
 def _regressor_sizes(model: Any) -> dict[str, int]:
-    return {"d": model.n_features_in_, **({"c": 1} if model._single_output else {})}
+    return {
+        "d": len(model.data_notes_.inputs.names),
+        "u": model.n_features_in_,
+        **({"c": 1} if model._single_output else {}),
+    }
 
 
 # Sizes that are not the length of an array, but must agree with the lengths of some.

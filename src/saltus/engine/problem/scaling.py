@@ -28,6 +28,7 @@ class Box:
     lower: Annotated[Floats, "d"]
     width: Annotated[Floats, "d"]  # 1 for a constant feature
     varies: Annotated[Bools, "d"]
+    n_levels: Annotated[Ints, "d"]  # of categories, whose codes stay as they are; 0 for numbers
 
     @classmethod
     def around(cls, X: Floats, margin: float, n_levels: Ints | None = None) -> "Box":
@@ -43,13 +44,19 @@ class Box:
         varies = span > CONSTANT * np.maximum(np.abs(low), np.abs(high))
         lower = np.where(varies, low - margin * span, low)
         width = np.where(varies, span * (1 + 2 * margin), 1.0)
-        if n_levels is not None:
-            lower, width = np.where(n_levels > 0, 0.0, lower), np.where(n_levels > 0, 1.0, width)
-        return cls(lower, width, varies)
+        n_levels = np.zeros(X.shape[1], dtype=np.int64) if n_levels is None else n_levels
+        lower, width = np.where(n_levels > 0, 0.0, lower), np.where(n_levels > 0, 1.0, width)
+        return cls(lower, width, varies, n_levels)
 
     def of_first(self, n: int) -> "Box":
         """Take the box of the first n of the inputs that vary, as if no others did."""
         return replace(self, varies=self.varies & (np.cumsum(self.varies) <= n))
+
+    def draw(self, rng: np.random.Generator, n: int) -> Floats:
+        """Draw points (n, d) in the user's units: uniform, and any level of a category."""
+        U = rng.random((n, int(self.varies.sum())))
+        n_levels = self.n_levels[self.varies]
+        return self.from_unit(np.where(n_levels > 0, np.floor(U * n_levels), U))
 
     def to_unit(self, X: Floats) -> Floats:
         """Take X (N, d) to the unit cube, (N, d_varying)."""

@@ -53,6 +53,11 @@ class Network:
         return self.outputs.mean + self.outputs.scale * scaled
 
     @property
+    def at_gaps(self) -> Floats:
+        """What a missing value counts as in the linear term, (d,), in the user's units: the mean."""
+        return self.box.from_unit(self.means[None])[0]
+
+    @property
     def linear_coef(self) -> Floats:
         """Slopes (c, d) in the user's units; 0 for a feature that was left out of the linear term."""
         slope = np.zeros((len(self.outputs.scale), len(self.box.width)))

@@ -1,5 +1,6 @@
 """Products: what a user chooses, and what becomes of it on given data."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -270,6 +271,12 @@ class Factors:
     c: Floats
     at_gap: Ints  # what a factor is where its input is missing
     words: Ints  # (n, W), the levels in its set
+
+    @property
+    def on_lines(self) -> Iterator[tuple[int, int, int, float, float]]:
+        """Go through the term, the input, the profile, b and c of each."""
+        each = (self.term, self.inputs, self.profile, self.b, self.c)
+        return zip(*(values.tolist() for values in each), strict=True)
 
     def levels(self, which: int) -> Ints:
         """List the levels at which a factor is 1, of a level or a set of levels."""

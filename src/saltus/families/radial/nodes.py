@@ -1,6 +1,7 @@
 """Radial terms as nodes of an ONNX graph. Nothing here needs onnx itself.
 
-Shapes below: N rows, n networks of which B are evaluated at once, k terms each, q coordinates of the metric.
+Shapes below: N rows, n networks of which B are evaluated at once, k terms each, q coordinates of the metric. One that
+is missing is left out of distances.
 """
 
 from collections.abc import Sequence
@@ -92,18 +93,31 @@ class RadialStack:
         return {name: array for name, array in named.items() if array is not None}
 
     def add_coordinates(self, graph: Graph, shifted: str, box_width: Floats, varies: Bools) -> str:
-        """Add v (N, q) at rows (N, d) that are given relative to the lower corner of the box."""
+        """Add v (N, q), then whether it is known, 1 or 0, at rows (N, d) relative to the lower corner of the box."""
         to_base = np.zeros((len(varies), len(self.base)))
         to_base[np.flatnonzero(varies)[: self.base.shape[1]]] = self.base.T
-        return graph.add("MatMul", shifted, graph.constant(to_base / box_width[:, None]))
+        is_known = graph.is_known(shifted)
+        known = graph.add("Where", is_known, shifted, graph.constant(np.zeros(len(varies))))
+        v = graph.add("MatMul", known, graph.constant(to_base / box_width[:, None]))
+        gaps = graph.double(graph.add("Not", is_known))
+        n_missing = graph.add("MatMul", gaps, graph.constant((to_base != 0).astype(np.float64)))
+        return graph.add("Concat", v, graph.double(graph.add("Equal", n_missing, graph.number(0.0))), axis=-1)
 
     def add_columns(self, graph: Graph, coordinates: str, names: dict[str, str]) -> str:
-        """Add the columns (B, 1, N, k) at coordinates (N, q), given the names of arrays of B networks."""
+        """Add the columns (B, 1, N, k) at coordinates (N, 2 q), given the names of arrays of B networks."""
         q = len(self.base)
+        coordinates, is_known = graph.split(coordinates, [q, q], -1)
         if "relevance" in names:
             coordinates = graph.add("Mul", coordinates, names["relevance"])
-        along = zip(graph.split(coordinates, [1] * q, -1), graph.split(names["centers"], [1] * q, 2), strict=True)
-        squared = graph.total([graph.square(graph.add("Sub", v, mu)) for v, mu in along])
+        along = zip(
+            graph.split(coordinates, [1] * q, -1),
+            graph.split(names["centers"], [1] * q, 2),
+            graph.split(is_known, [1] * q, -1),
+            strict=True,
+        )
+        squared = graph.total(
+            [graph.add("Mul", graph.square(graph.add("Sub", v, mu)), known) for v, mu, known in along]
+        )
         if "sharpness" in names:
             squared = graph.add("Mul", squared, names["sharpness"])
         return self.profile.add_nodes(graph, squared)

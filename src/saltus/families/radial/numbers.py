@@ -67,9 +67,12 @@ class RadialNumbers:
         return bool((self.widths != 1).any())
 
     def columns(self, X: Floats) -> Floats:
-        """Evaluate the terms at X (N, d): (N, k)."""
+        """Evaluate the terms at X (N, d): (N, k). Inputs that are missing are left out of distances."""
         if self.matrix is None:
-            squared = squared_distances(X / self.length_scales, self.centers / self.length_scales)
+            used = self.uses
+            squared = squared_distances(
+                X[:, used] / self.length_scales[used], self.centers[:, used] / self.length_scales[used]
+            )
         else:
             offsets = X[:, None, :] - self.centers
             squared = np.maximum(np.einsum("nki,ij,nkj->nk", offsets, self.matrix, offsets), 0.0)

@@ -8,8 +8,8 @@ import numpy as np
 
 from saltus._typing import Bools, Floats
 from saltus.families.box import UnitBox
-from saltus.families.line_nodes import LineStack, make_line_stack
-from saltus.families.line_numbers import Factor, LineNumbers
+from saltus.families.line_nodes import Coordinates, LineStack, NodeFactor, make_line_stack
+from saltus.families.line_numbers import LineNumbers, OnLine
 from saltus.families.ridge.kernels import PROFILE
 from saltus.families.terms import TermSet
 
@@ -32,10 +32,10 @@ class RidgeInspection:
         of_terms = []
         for j, profile in enumerate(terms.choices[:, PROFILE]):
             i = np.flatnonzero(w[:, j])
-            factor = Factor(int(profile), varies[i], w[i, j] / width[i], middle[varies[i]], float(c[j]))
+            factor = OnLine(int(profile), varies[i], w[i, j] / width[i], middle[varies[i]], float(c[j]))
             of_terms.append((factor,))
         low, high = (None, None) if not self.family.holds else scale.range_in(box)
-        return LineNumbers(tuple(of_terms), low, high)
+        return LineNumbers(tuple(of_terms), low, high, scale.counts_at_gaps(box, always=True))
 
     def uses(self, box: UnitBox, terms: TermSet) -> Bools:
         """Say which inputs (k, d) each term uses."""
@@ -63,10 +63,9 @@ class RidgeInspection:
     @staticmethod
     def stack(families: Sequence["FittedRidge"], terms: Sequence[TermSet], *, same_shared: bool) -> LineStack:
         """Stack the terms of networks for an ONNX graph."""
-        first = families[0]
-        lists = []
+        coordinates, networks = Coordinates(families[0].scale, families[0].holds), []
         for each in terms:
-            w, c = first.projections(each)
-            profiles = each.choices[:, PROFILE]
-            lists.append([[(int(profiles[j]), w[:, j], float(c[j]))] for j in range(len(each))])
-        return make_line_stack(first.scale, lists, hold=first.holds)
+            w, c = families[0].projections(each)
+            profiles = each.choices[:, PROFILE].tolist()
+            networks.append([[NodeFactor(profile, w[:, j], float(c[j]))] for j, profile in enumerate(profiles)])
+        return make_line_stack(coordinates, networks)

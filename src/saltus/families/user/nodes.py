@@ -70,7 +70,10 @@ class UserStack:
         to_unit = np.zeros((len(varies), ranges.n_inputs))
         to_unit[numbers] = np.eye(ranges.n_inputs)
         # Divided after the product: a constant that stands beside it would be made a float32.
-        chosen = graph.add("MatMul", shifted, graph.constant(to_unit))
+        at_means = np.zeros(len(varies))
+        at_means[numbers] = ranges.unit_mean * box_width[numbers]
+        known = graph.add("Where", graph.is_known(shifted), shifted, graph.constant(at_means))
+        chosen = graph.add("MatMul", known, graph.constant(to_unit))
         unit = graph.add("Div", chosen, graph.constant(box_width[numbers]))
         above = graph.add("Sub", unit, graph.constant(ranges.unit_low))
         share = graph.add("Div", above, graph.constant(ranges.unit_high - ranges.unit_low))

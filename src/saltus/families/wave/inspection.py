@@ -8,7 +8,7 @@ import numpy as np
 
 from saltus._typing import Bools, Floats
 from saltus.families.box import UnitBox
-from saltus.families.line_nodes import LineStack, make_line_stack
+from saltus.families.line_nodes import Coordinates, LineStack, NodeFactor, make_line_stack
 from saltus.families.line_profiles import WAVE
 from saltus.families.terms import TermSet
 from saltus.families.wave.kernels import N_COLUMNS, QUARTER
@@ -39,7 +39,7 @@ class WaveInspection:
             inputs = np.flatnonzero(of_term)
             waves.append(Wave(inputs, of_term[inputs], middle[inputs]))
         low, high = (None, None) if not self.family.holds else scale.range_in(box)
-        return WaveNumbers(tuple(waves), low, high)
+        return WaveNumbers(tuple(waves), low, high, scale.counts_at_gaps(box, always=True))
 
     def uses(self, box: UnitBox, terms: TermSet) -> Bools:
         """Say which inputs (k, d) each term uses."""
@@ -58,10 +58,9 @@ class WaveInspection:
     @staticmethod
     def stack(families: Sequence["FittedWave"], terms: Sequence[TermSet], *, same_shared: bool) -> LineStack:
         """Stack the columns of the terms of networks for an ONNX graph."""
-        first = families[0]
-        lists = []
+        coordinates, networks = Coordinates(families[0].scale, families[0].holds), []
         for each in terms:
-            w = first.frequencies(each)
+            w = families[0].frequencies(each)
             columns = [(j, part) for j in range(len(each)) for part in range(N_COLUMNS)]
-            lists.append([[(WAVE, w[:, j], -QUARTER * part)] for j, part in columns])
-        return make_line_stack(first.scale, lists, hold=first.holds)
+            networks.append([[NodeFactor(WAVE, w[:, j], -QUARTER * part)] for j, part in columns])
+        return make_line_stack(coordinates, networks)

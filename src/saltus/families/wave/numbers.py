@@ -40,6 +40,7 @@ class WaveNumbers:
     waves: tuple[Wave, ...]
     low: Floats | None  # (d,), where inputs are held; None: nowhere
     high: Floats | None
+    at_gaps: Floats  # (d,), what a missing value counts as
 
     # How the sum of the terms is written, after the linear term.
     sum_html = (
@@ -49,6 +50,7 @@ class WaveNumbers:
 
     def columns(self, X: Floats) -> Floats:
         """Evaluate the columns of the terms at X (N, d): (N, 2 k)."""
+        X = np.where(np.isnan(X), self.at_gaps, X)
         if self.low is not None:
             X = np.clip(X, self.low, self.high)
         columns = np.empty((len(X), 2 * len(self.waves)))
