@@ -69,6 +69,10 @@ class AnnealedRegressor(SearchedModel):
     linear : {"auto", "all", "selected", "none"}, default="auto"
         Which inputs have a linear term: all; each in or out, as a term like any other; none. "auto": all where terms
         are radial, otherwise selected.
+    categorical_features : "from_dtype", None, or array-like of str, int or bool, default="from_dtype"
+        Which columns of X are categories: "from_dtype", those that hold text or are of a categorical type in pandas or
+        polars; a list of names or numbers of columns, or a truth for each column, these as well; None, none. What text
+        holds numbers or dates only is read as such.
     k_max : int or None, default=None
         The most terms. None: 50, or fewer where the columns of the design would outnumber half the distinct rows; with
         products or ridges 350, or a third of the rows, or fewer where there are more than 140 000 of these.
@@ -131,8 +135,9 @@ class AnnealedRegressor(SearchedModel):
     n_terms_ : int
         The number k of terms found.
     intercept_ : float or ndarray of shape (n_outputs,)
-    linear_coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        The linear term; 0 for a feature that depends on others and was left out.
+    linear_coef_ : ndarray of shape (n_inputs,) or (n_outputs, n_inputs)
+        The linear term, of the inputs that `data_notes_.input_names` names: the columns of X where all of these are
+        numbers. 0 for an input that depends on others and was left out.
     term_coef_ : ndarray of shape (q,) or (n_outputs, q)
         The coefficient of each term; of a radial one, that of phi(r / width). A wave has two, of its cosine and its
         sine, whose phase is 0 at the mean of the inputs.
@@ -207,6 +212,7 @@ class AnnealedRegressor(SearchedModel):
         criterion: str | float = "aicc",
         term_cost: str | int = "auto",
         linear: str = "auto",
+        categorical_features: str | ArrayLike | None = "from_dtype",
         k_max: int | None = None,
         n_iter: int | str = "auto",
         patience: int | None = 1,
@@ -229,6 +235,7 @@ class AnnealedRegressor(SearchedModel):
         self.criterion = criterion
         self.term_cost = term_cost
         self.linear = linear
+        self.categorical_features = categorical_features
         self.k_max = k_max
         self.n_iter = n_iter
         self.patience = patience

@@ -34,6 +34,8 @@ from saltus.estimators.progress import Callback, Reporter, ToCriterion
 from saltus.families import FAMILIES, Family, FittedMixture, Mixture, UserFamily, resolve_basis
 from saltus.families.inputs import FamilyRows
 from saltus.families.options import NAMES
+from saltus.reading import TableReader
+from saltus.reading.reader import FROM_DTYPE
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
 DEFAULT_K_MAX = 50
@@ -80,6 +82,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
 
     basis: str | Family | list[str | Family]
     linear: str
+    categorical_features: str | ArrayLike | None
     k_max: int | None
     box_margin: float
     init: str | ArrayLike
@@ -90,6 +93,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     data_notes_: DataNotes
     noise_variance_: Any
     _single_output: bool
+    _reader: TableReader
 
     # How searches spend their effort.
     _policy: SearchPolicy = DEFAULT_POLICY
@@ -104,6 +108,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "basis": [StrOptions(set(NAMES)), *FAMILIES, UserFamily, list, tuple],
         "linear": [StrOptions({"auto", "all", "selected", "none"})],
+        "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
         "k_max": [Interval(Integral, 0, None, closed="left"), None],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
@@ -124,6 +129,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
         return tags
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -144,7 +150,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, without missing values.
+            Numbers, text, categories and dates, in an array, a list or a data frame; values may be missing.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts: a weight of 2 is the row twice, a weight of 0 is no row.
@@ -285,10 +291,10 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         if isinstance(self.init, str):
             return np.empty((0, int(design.box.varies.sum()))) if self.init == "empty" else None
         points = np.asarray(self.init, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != self.n_features_in_:
+        n_inputs = len(self._reader.order)
+        if points.ndim != 2 or points.shape[1] != n_inputs:
             raise ValueError(
-                f"init must be an array of shape (k, {self.n_features_in_}), one row for each term. "
-                f"Got shape {points.shape}."
+                f"init must be an array of shape (k, {n_inputs}), one row for each term. Got shape {points.shape}."
             )
         if not np.isfinite(points).all():
             raise ValueError("init must be finite. Got NaN or infinity in it.")
@@ -305,10 +311,10 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
 
     def _warn_of_dependent_features(self, box: Box, linear: LinearTerm) -> None:
         used = np.flatnonzero(box.varies)[linear.kept]
-        left_out = sorted(set(range(self.n_features_in_)) - set(used.tolist()))
+        left_out = sorted(set(range(len(box.varies))) - set(used.tolist()))
         if left_out:
-            names = getattr(self, "feature_names_in_", None)
-            shown = [str(names[j]) if names is not None else str(j) for j in left_out[:10]]
+            names = self._reader.names if hasattr(self, "feature_names_in_") else range(len(box.varies))
+            shown = [str(names[j]) for j in left_out[:10]]
             more = f" and {len(left_out) - 10} more" if len(left_out) > 10 else ""
             warning = DependentFeaturesWarning(
                 f"Features left out of the linear term, as they are constant or depend on those before them: "

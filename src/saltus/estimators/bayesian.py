@@ -51,7 +51,7 @@ class BayesianRegressor(SampledModel):
 
     Parameters
     ----------
-    basis, linear, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
+    basis, linear, categorical_features, k_max, split_scale, walk_scale, box_margin, init, random_state, n_jobs, verbose
         As in :class:`saltus.AnnealedRegressor`.
     n_iter : int or "auto", default="auto"
         Iterations of each chain after its warm-up. "auto": 20 000 for radial terms; for terms that choose their inputs
@@ -158,6 +158,7 @@ class BayesianRegressor(SampledModel):
         basis: str | Family | list[str | Family] = "auto",
         *,
         linear: str = "auto",
+        categorical_features: str | ArrayLike | None = "from_dtype",
         k_max: int | None = None,
         n_iter: int | str = "auto",
         n_warmup: int | None = None,
@@ -183,6 +184,7 @@ class BayesianRegressor(SampledModel):
     ) -> None:
         self.basis = basis
         self.linear = linear
+        self.categorical_features = categorical_features
         self.k_max = k_max
         self.n_iter = n_iter
         self.n_warmup = n_warmup

@@ -3,70 +3,188 @@
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from scipy import sparse
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _check_sample_weight, _num_samples, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_array,
+    check_consistent_length,
+    validate_data,
+)
 
-from saltus._typing import Floats, Ints
+from saltus._typing import Bools, Floats, Ints
 from saltus.estimators.notes import ColumnNotes, DataNotes, given_output_names, name_inputs, name_outputs
+from saltus.reading import Column, ColumnTable, TableReader, columns_of, is_table
+from saltus.reading.readers import numbers_of
 
 # Squares and products of values within these bounds can be represented.
 SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
+
+# How scikit-learn reads inputs that are numbers.
+READ = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+MOST_LOOKED_AT = 1000  # values of y, for text among them
 
 
 class MissingTargetWarning(UserWarning):
     """Some rows lack their target, and were left out of a fit."""
 
 
+class WildValuesWarning(UserWarning):
+    """Inputs hold a few values so far from all others that these would be no more than a point beside them."""
+
+
+class UnreadableValuesWarning(UserWarning):
+    """Rows to be predicted hold text that is not written as in the training data, and counts as missing."""
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """What `fit` was given, checked; rows of weight 0 and rows without a target are gone."""
 
-    X: Floats  # (N, d)
+    X: Floats  # (N, d), numbers and codes of levels
     Y: Floats  # (N, c)
     weight: Floats  # (N,)
     n_levels: Ints  # (d,), of inputs that are categories; 0 for numbers
     single_output: bool  # y was one-dimensional
 
 
-def check_data(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingData:
+def check_data(estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingData:
     """Check what `fit` was given, by scikit-learn's rules and ours, and note on the estimator what it was."""
     X, y, sample_weight = without_missing_targets(X, y, sample_weight)
-    inputs, outputs = validate_data(
-        estimator,
-        X,
-        y,
-        multi_output=True,
-        y_numeric=True,
-        dtype=np.float64,
-        ensure_all_finite="allow-nan",
-        ensure_min_samples=2,
-    )
-    weight = _check_frequencies(sample_weight, inputs)
+    columns, outputs = check_columns_and_targets(estimator, X, y)
+    weight = _check_frequencies(sample_weight, outputs)
     present = weight > 0
-    Y = np.asarray(outputs, dtype=np.float64).reshape(len(inputs), -1)
+    reader, inputs = learn_inputs(estimator, columns, weight, present)
     data = TrainingData(
-        inputs[present],
-        Y[present],
+        inputs,
+        outputs.reshape(len(weight), -1)[present],
         weight[present],
-        np.zeros(inputs.shape[1], dtype=np.int64),
+        reader.n_levels,
         single_output=np.ndim(outputs) == 1,
     )
-    if np.isnan(data.X).all():
-        raise ValueError("Every value of X is missing (NaN). A fit needs at least some.")
-    feature_names = getattr(estimator, "feature_names_in_", None)
-    check_magnitude(data.X, label_columns("X", feature_names, data.X.shape[1]))
     check_magnitude(data.Y, label_columns("y", given_output_names(y, data.Y.shape[1]), data.Y.shape[1]))
     estimator.data_notes_ = DataNotes(
         n_rows=len(data.X),
         total_weight=float(data.weight.sum()),
-        inputs=ColumnNotes.of(name_inputs(feature_names, data.X.shape[1]), data.X, data.weight),
+        inputs=ColumnNotes.of(reader.names, data.X, data.weight, reader.levels),
         outputs=ColumnNotes.of(name_outputs(y, data.Y.shape[1]), data.Y, data.weight),
+        left_out=reader.left_out,
     )
+    estimator._reader = reader
     return data
+
+
+def check_columns_and_targets(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats | tuple[Column, ...], Floats]:
+    """Check X, numbers (N, u) or the columns of a table that has others too, and y, (N,) or (N, c)."""
+    _refuse_text(y)
+    if not (is_table(X) or asks_for_categories(estimator)):
+        options = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2, **READ}
+        inputs, outputs = validate_data(estimator, X, y, **options)
+        return inputs, np.asarray(outputs, dtype=np.float64)
+    columns = _check_table(estimator, X, fewest_rows=2, reset=True)
+    outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
+    check_consistent_length(columns[0].values, outputs)
+    return columns, outputs
+
+
+def _refuse_text(y: ArrayLike) -> None:
+    values = np.asarray(y, dtype=object).ravel()[:MOST_LOOKED_AT].tolist() if not sparse.issparse(y) else []
+    text = next((value for value in values if isinstance(value, str)), None)
+    if text is not None and not _is_number(text):
+        raise ValueError(
+            f"y holds text, such as {text!r}, and a regressor predicts numbers. Classification is not offered yet: if "
+            f"there are two classes, their probability can be predicted as a number that is 0 or 1."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_table(estimator: Any, X: Any, *, fewest_rows: int, reset: bool) -> tuple[Column, ...]:
+    """Check the shape of a table and the names of its columns; what its cells hold is for readers."""
+    if isinstance(X, ColumnTable):
+        _check_names(estimator, X, reset=reset)
+    else:
+        X = X if hasattr(X, "shape") else np.array(X, dtype=object)
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    columns = columns_of(X)
+    n_rows = len(columns[0]) if columns else 0
+    if n_rows < fewest_rows:
+        raise ValueError(
+            f"Found array with {n_rows} sample(s) (shape=({n_rows}, {len(columns)})) while a minimum of {fewest_rows} "
+            f"is required by {type(estimator).__name__}."
+        )
+    for column in columns:
+        if column.is_numbers and np.isinf(column.values).any():
+            raise ValueError(f"Input X contains infinity in its column {column.name!r}.")
+    return columns
+
+
+def asks_for_categories(estimator: Any) -> bool:
+    """Say whether columns of numbers are to be categories."""
+    return not isinstance(estimator.categorical_features, str | None)
+
+
+def _check_names(estimator: Any, X: ColumnTable, *, reset: bool) -> None:
+    """Note the names of the columns of our own table, or find them to be those that were noted."""
+    names = [column.name for column in X.columns]
+    if reset:
+        estimator.feature_names_in_, estimator.n_features_in_ = np.array(names, dtype=object), len(names)
+    elif names != list(getattr(estimator, "feature_names_in_", names)) or len(names) != estimator.n_features_in_:
+        raise ValueError(
+            f"The columns of X should be {', '.join(estimator.feature_names_in_)}. Got {', '.join(names)}."
+        )
+
+
+def learn_inputs(
+    estimator: Any, columns: Floats | tuple[Column, ...], weight: Floats, present: Bools
+) -> tuple[TableReader, Floats]:
+    """Find out how to read columns, and read the rows that are present."""
+    if not isinstance(columns, tuple):
+        columns = columns[present]
+        if np.isnan(columns).all():
+            raise ValueError("Every value of X is missing (NaN). A fit needs at least some.")
+        names = name_inputs(getattr(estimator, "feature_names_in_", None), columns.shape[1])
+        check_magnitude(columns, label_columns("X", getattr(estimator, "feature_names_in_", None), columns.shape[1]))
+        reader = TableReader.of_numbers(columns, names, weight[present])
+        _warn_of_wild_values(reader, dict(zip(names, columns.T, strict=True)))
+        return reader, reader.read_numbers(columns)
+    columns = ColumnTable(columns).take(present).columns
+    reader = TableReader.learn(columns, weight[present], estimator.categorical_features)
+    inputs = reader.read(columns)
+    check_magnitude(inputs, label_columns("X", reader.names, inputs.shape[1]))
+    numbers = reader.numbers.values()
+    _warn_of_wild_values(reader, {each.name: numbers_of(columns[each.column], each.form) for each in numbers})
+    return reader, inputs
+
+
+def _warn_of_wild_values(reader: TableReader, values: dict[str, Floats]) -> None:
+    for name, of_input in reader.numbers.items():
+        column = values[name]
+        wild = column[(column < of_input.low) | (column > of_input.high)]
+        if wild.size:
+            others = np.clip(column, of_input.low, of_input.high)
+            warnings.warn(
+                f"The input {name!r} is {wild[0]:g} in {_count_rows(wild.size)}, far from its other values, which are "
+                f"between {np.nanmin(others):g} and {np.nanmax(others):g}. It counts as the nearest of these. If it is "
+                f"a mistake, correct it; if it stands for a missing value, use NaN.",
+                WildValuesWarning,
+                stacklevel=6,
+            )
+
+
+def _count_rows(n: int) -> str:
+    return "one row" if n == 1 else f"the first of {n} rows"
 
 
 def without_missing_targets(
@@ -77,7 +195,7 @@ def without_missing_targets(
         target = np.asarray(y)
         target = target.astype(np.float64) if target.dtype.kind == "O" else target
     except (TypeError, ValueError):
-        return X, y, sample_weight  # scikit-learn's checks have something to say about that
+        return X, y, sample_weight  # the checks to come have something to say about that
     if target.dtype.kind != "f":
         return X, y, sample_weight
     is_missing = np.isnan(target) if target.ndim == 1 else np.isnan(target).any(axis=tuple(range(1, target.ndim)))
@@ -90,13 +208,24 @@ def without_missing_targets(
         stacklevel=5,
     )
     weight = None if sample_weight is None else _safe_indexing(np.asarray(sample_weight), kept)
-    return _safe_indexing(X, kept), _safe_indexing(y, kept), weight
+    rows = X.take(kept) if isinstance(X, ColumnTable) else _safe_indexing(X, kept)
+    return rows, _safe_indexing(y, kept), weight
 
 
-def check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Floats:
-    """Check what `predict` was given."""
-    inputs: Floats = validate_data(estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-    return inputs
+def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
+    """Check what `predict` was given, and read it as `fit` did: (N, d), numbers and codes of levels."""
+    reader: TableReader = estimator._reader
+    if reader.takes_numbers and not is_table(X):
+        return reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
+    columns = _check_table(estimator, X, fewest_rows=1, reset=False)
+    for name, (n, example) in reader.unreadable(columns).items():
+        warnings.warn(
+            f"The column {name!r} holds {example!r} in {_count_rows(n)}, which is not written as in the training data, "
+            f"and counts as missing.",
+            UnreadableValuesWarning,
+            stacklevel=4,
+        )
+    return reader.read(columns)
 
 
 def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:

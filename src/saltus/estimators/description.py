@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from saltus._typing import Floats
+from saltus.estimators.checks import check_inputs
 from saltus.estimators.fitted import FittedModel
 
 if TYPE_CHECKING:
@@ -74,10 +76,28 @@ class DescribedModel(FittedModel, BaseEstimator):
 
         return plot_overview(self, X, y, output=output)
 
+    def encode(self, X: ArrayLike) -> Floats:
+        """Read a table as the model does: numbers, and the codes of levels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        inputs : ndarray of shape (n_samples, n_inputs)
+            The inputs that `data_notes_.input_names` names, those that are numbers first; NaN where a value is missing.
+            A code is the number of a level among `data_notes_.inputs.levels`. Where all columns of X are numbers, X
+            itself.
+        """
+        check_is_fitted(self)
+        return check_inputs(self, X)
+
     def to_onnx(self, dtype: DTypeLike = np.float64) -> "ModelProto":
         """Write the fitted model as an ONNX model, which predicts without Python. Needs the extra `onnx`.
 
-        The input is `X` (N, n_features), for any N. The output of an AnnealedRegressor is `y`, of the shape that
+        The input is `X` (N, n_features), for any N; of a model that was fitted to text, categories or dates, what
+        `encode` makes of a table. The output of an AnnealedRegressor is `y`, of the shape that
         `predict` gives it; those of a BayesianRegressor are `mean` and `std`, of a new y, noise included.
 
         Parameters

@@ -69,13 +69,17 @@ class DataNotes:
     total_weight : float
         The sum of the sample weights, or n_rows without them.
     inputs, outputs : ColumnNotes
-        The columns of X and of y: names, smallest value, mean, standard deviation and largest value.
+        The inputs that columns of X were read as, and the columns of y: names, smallest value, mean, standard deviation
+        and largest value, share of rows that lack it, and the levels of categories.
+    left_out : dict of str to str
+        Columns of X that are not used, and why.
     """
 
     n_rows: int
     total_weight: float
     inputs: ColumnNotes
     outputs: ColumnNotes
+    left_out: dict[str, str]
 
     @property
     def input_names(self) -> tuple[InputName, ...]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
 from saltus._typing import Floats
 from saltus.engine.drivers.blas import single_threaded_blas
@@ -16,7 +15,7 @@ from saltus.engine.drivers.prior import draw_from_prior
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.scaling import OutputScale
 from saltus.engine.results.network import Network
-from saltus.estimators.checks import TrainingData, check_inputs, check_magnitude, label_columns
+from saltus.estimators.checks import check_data, check_inputs
 
 if TYPE_CHECKING:
     from saltus.estimators.sampled import SampledModel
@@ -91,14 +90,11 @@ def draw_prior(
 
 def design_at(asked: "SampledModel", X: ArrayLike, n_outputs: int) -> Design:
     """Prepare inputs as `fit` would, for rows that all have another y. Notes their names on the model that is asked."""
-    inputs = validate_data(asked, X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
-    if np.isnan(inputs).all():
-        raise ValueError("Every value of X is missing (NaN). The prior needs at least some.")
-    check_magnitude(inputs, label_columns("X", getattr(asked, "feature_names_in_", None), inputs.shape[1]))
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
+    data = check_data(asked, X, np.arange(n_rows, dtype=np.float64), None)
     asked._single_output = n_outputs == 1
-    n_levels = np.zeros(inputs.shape[1], dtype=np.int64)
-    Y = np.tile(np.arange(len(inputs), dtype=np.float64)[:, None], n_outputs)
-    design = asked._make_design(TrainingData(inputs, Y, np.ones(len(inputs)), n_levels, asked._single_output))
+    data = replace(data, Y=np.tile(data.Y, n_outputs), single_output=n_outputs == 1)
+    design = asked._make_design(data)
     # There is no y whose mean and spread could be put back.
     return replace(design, outputs=OutputScale(np.zeros(n_outputs), np.ones(n_outputs)))
 

@@ -26,6 +26,9 @@ def assemble(model: NetworkRegressor, input_type: int, output_type: int, *, one_
     graph = Graph()
     X = "X" if input_type == TensorProto.DOUBLE else graph.add("Cast", "X", to=TensorProto.DOUBLE)
     outputs = []
+    low, high = model._reader.held
+    if np.isfinite(low).any() or np.isfinite(high).any():
+        X = graph.add("Min", graph.add("Max", X, graph.constant(low)), graph.constant(high))
     values = model._add_to_graph(graph, X)
     for (name, meaning), value in zip(model._onnx_outputs.items(), values, strict=True):
         if one_dimensional:
@@ -34,7 +37,7 @@ def assemble(model: NetworkRegressor, input_type: int, output_type: int, *, one_
         shape = ["N"] if one_dimensional else ["N", len(notes.output_names)]
         outputs.append(helper.make_tensor_value_info(name, output_type, shape, meaning))
     order = f"Columns: {', '.join(notes.input_names)}"
-    inputs = [helper.make_tensor_value_info("X", input_type, ["N", model.n_features_in_], order)]
+    inputs = [helper.make_tensor_value_info("X", input_type, ["N", len(notes.input_names)], order)]
     made = helper.make_model(
         helper.make_graph(graph.nodes, type(model).__name__, inputs, outputs, graph.constants),
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -46,6 +49,7 @@ def assemble(model: NetworkRegressor, input_type: int, output_type: int, *, one_
     properties = {
         "saltus_version": saltus.__version__,
         "feature_names": json.dumps(notes.input_names),
+        "levels": json.dumps({name: name.levels for name in notes.input_names if name.levels}),
         "output_names": json.dumps(notes.output_names),
         "estimator": repr(model),
     }

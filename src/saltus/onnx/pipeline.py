@@ -65,6 +65,11 @@ def _set_shapes(operator: Any) -> None:
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of a regressor."""
+    if not operator.raw_operator._reader.takes_numbers:
+        raise RuntimeError(
+            "This regressor reads text, categories or dates, which ONNX has no nodes for. Export the regressor alone: "
+            "its ONNX model takes the numbers and codes that its method encode makes of a table."
+        )
     if container.target_opset < OPSET:
         raise RuntimeError(f"saltus needs opset {OPSET} or later. Got target_opset={container.target_opset}; raise it.")
     made = assemble(

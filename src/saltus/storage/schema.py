@@ -39,6 +39,9 @@ from saltus.families import (
 from saltus.families.inputs import InputScale
 from saltus.families.user.ranges import InputRanges
 from saltus.inspection.diagnostics import Diagnostic
+from saltus.reading import READERS, TableReader
+from saltus.reading.forms import DATE_FORMS, NumberForm
+from saltus.reading.readers import DATE_PARTS, DateReader
 
 # Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates that a family takes these to,
 # c outputs, f columns of the linear term. Any other letter is a size within one object.
@@ -73,6 +76,9 @@ CLASSES: tuple[type, ...] = (
     SizePath,
     Snapshot,
     Trace,
+    TableReader,
+    NumberForm,
+    *READERS,
     *FAMILIES,
     *FITTED_FAMILIES,
     *PARTS_OF_FAMILIES,
@@ -82,6 +88,7 @@ CLASSES: tuple[type, ...] = (
 class Fitted(TypedDict):
     """The fitted attributes of every regressor. A model with one output has no axis c."""
 
+    _reader: TableReader
     _single_output: bool
     data_notes_: DataNotes
     feature_names_in_: NotRequired[Annotated[NDArray[np.object_], "u"]]
@@ -150,7 +157,7 @@ def _draws_sizes(draws: Draws) -> dict[str, int]:
 def _regressor_sizes(model: Any) -> dict[str, int]:
     return {
         "d": len(model.data_notes_.inputs.names),
-        "u": model.n_features_in_,
+        "u": model._reader.n_columns,
         **({"c": 1} if model._single_output else {}),
     }
 
@@ -188,6 +195,13 @@ def _are_draws_of(features: Features, draws: Draws) -> bool:
     return bool((n_columns == draws.n_columns).all())
 
 
+def _fits_reader(model: Any) -> bool:
+    """Say whether a model and its reader know as many columns, and levels of the same categories."""
+    reader, inputs, box = model._reader, model.data_notes_.inputs, model._single_network.box
+    agree = reader.levels == inputs.levels and np.array_equal(reader.n_levels, box.n_levels)
+    return agree and model.n_features_in_ == reader.n_columns
+
+
 def _are_probabilities(corrected: Floats | None) -> bool:
     """Say whether a table of probabilities rises from 0 to 1."""
     if corrected is None:
@@ -199,9 +213,10 @@ def _are_probabilities(corrected: Floats | None) -> bool:
 # What else prediction relies on.
 TRUTHS: dict[type, Callable[[Any], bool]] = {
     AnnealResult: lambda result: 0 <= result.best_chain < len(result.chains),
-    AnnealedRegressor: lambda model: len(model.networks_) > 0 and _is_path_of(model),
+    AnnealedRegressor: lambda model: len(model.networks_) > 0 and _is_path_of(model) and _fits_reader(model),
     BayesianRegressor: lambda model: (
         len(model.chains_) > 0
+        and _fits_reader(model)
         and all(_are_draws_of(model._predictive.features, chain.draws) for chain in model.chains_)
     ),
     Draws: lambda draws: (
@@ -216,6 +231,8 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
         and network.mixture.owners_of_columns(network.terms).size == len(network.coefficients)
     ),
     Predictive: lambda predictive: predictive.degrees > 0 and _are_probabilities(predictive.corrected),
+    DateReader: lambda reader: set(reader.parts) <= set(DATE_PARTS) and reader.form in ("", *DATE_FORMS),
+    TableReader: lambda reader: reader.is_sound,
     SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_parameters),
 }
 

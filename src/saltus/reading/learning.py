@@ -1,0 +1,184 @@
+"""What to make of each column of a table: a number, a category, a date, or nothing, and why."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from saltus._typing import Floats
+from saltus.families.inputs import MOST_LEVELS
+from saltus.reading.columns import Column, with_values
+from saltus.reading.forms import CLOCKS, find_date_forms, find_number_forms
+from saltus.reading.readers import (
+    MISSING,
+    OTHER,
+    CategoryReader,
+    DateReader,
+    NumberReader,
+    Reader,
+    dates_of,
+    label_of,
+    numbers_of,
+    useful_parts,
+)
+
+# A level that fewer rows have is rare.
+FEWEST_ROWS_A_LEVEL = 3.0
+# Text with more different numbers in it than this is a column of numbers that has words in it.
+MOST_CODES = 20
+# Numbers are wild that are farther from all others than so many times their range, and no more than this share of rows.
+WILD, MOST_WILD, FEWEST_ROWS_TO_JUDGE = 100.0, 0.005, 20
+# What columns are called that number the rows.
+IDENTIFIER = re.compile(
+    r"(.*[\W_])?(id|ids|idx|index|key|uuid|guid|row|rows|rowid|rownames|no|nr|num|number|record|order|#)|.*[a-z](ID|Id|No|Nr)|"
+    r"|unnamed: \d+",
+    re.IGNORECASE,
+)
+IDENTIFIER_IN_CAMELS = re.compile(r".*[a-z](ID|Id|No|Nr)")
+LONGEST_QUOTE = 40
+
+
+def learn_column(
+    column: Column, number: int, weight: Floats, *, is_category: bool, may_be_category: bool
+) -> Reader | str:
+    """Choose how to read a column, the so-many-th of a table, whose rows have weights (N,) > 0; or say why not."""
+    if column.is_dates:
+        return _learn_dates(column, number, "")
+    if is_category or column.is_category:
+        return _learn_category(column, number, weight)
+    if column.is_numbers:
+        return learn_numbers(column, number, weight)
+    cells = sorted({str(value) for value in column.present()})
+    if not cells:
+        return "all of its values are missing"
+    forms = find_number_forms(cells, column.decimal)
+    if len(forms) == 1:
+        read = with_values(column, numbers_of(column, forms[0]))
+        found = learn_numbers(read, number, weight)
+        return found if isinstance(found, str) else NumberReader(number, column.name, forms[0], found.low, found.high)
+    if forms:
+        return (
+            f"its numbers can be read in {len(forms)} ways, as in {_quote(_most_telling(cells))}; write them with a "
+            f"point before decimals and nothing between thousands"
+        )
+    dates = find_date_forms(cells)
+    if len(dates) == 1:
+        return _learn_dates(column, number, dates[0])
+    if dates:
+        return (
+            f"its dates can be read in {len(dates)} ways, as in {_quote(cells[0])}; write them as year-month-day, "
+            f"such as 2024-12-31"
+        )
+    words = [cell for cell in cells if not find_number_forms([cell], column.decimal)]
+    if len(cells) - len(words) > max(MOST_CODES, len(words)):
+        return (
+            f"most of its values are numbers, and {len(words)} different ones are not, such as {_quote(words[0])}; "
+            f"correct these, or count them as missing"
+        )
+    if not may_be_category:
+        raise ValueError(
+            f"The column {column.name!r} of X holds text, such as {_quote(cells[0])}, and categorical_features=None "
+            f"allows no categories. Leave it at 'from_dtype', or turn the column into numbers."
+        )
+    return _learn_category(column, number, weight)
+
+
+def learn_numbers(column: Column, number: int, weight: Floats) -> NumberReader | str:
+    """Read numbers as they are, but for wild ones; or say why a column says nothing."""
+    values = column.values
+    present = values[~np.isnan(values)]
+    if not present.size:
+        return "all of its values are missing"
+    low, high = find_range(values, weight)
+    return NumberReader(number, column.name, None, low, high)
+
+
+def find_range(values: Floats, weight: Floats) -> tuple[float, float]:
+    """Find the range beyond which values (N,) are wild; infinite where none are."""
+    low, high = -np.inf, np.inf
+    known = np.isfinite(values)
+    order = np.argsort(values[known], kind="stable")
+    x, w = values[known][order], weight[known][order]
+    if w.sum() < FEWEST_ROWS_TO_JUDGE:
+        return low, high
+    most = max(MOST_WILD * w.sum(), 1.0)
+    first = int(np.searchsorted(np.cumsum(w), most, side="right"))
+    last = len(x) - 1 - int(np.searchsorted(np.cumsum(w[::-1]), most, side="right"))
+    if first >= last or x[first] == x[last]:
+        return low, high
+    reach = WILD * (x[last] - x[first])
+    tame = x[(x >= x[first] - reach) & (x <= x[last] + reach)]
+    return (
+        float(tame[0]) if x[0] < tame[0] else low,
+        float(tame[-1]) if x[-1] > tame[-1] else high,
+    )
+
+
+def numbers_the_rows(column: Column, values: Floats) -> bool:
+    """Say whether a column is a running number, by its name and its values."""
+    name = column.name.strip()
+    if not (IDENTIFIER.fullmatch(name) or IDENTIFIER_IN_CAMELS.fullmatch(name)):
+        return False
+    present = values[~np.isnan(values)]
+    if len(present) < FEWEST_ROWS_TO_JUDGE or len(present) < len(values) or (present % 1 != 0).any():
+        return False
+    return bool(np.unique(present).size == present.size and np.ptp(present) + 1 <= 2 * present.size)
+
+
+def _learn_category(column: Column, number: int, weight: Floats) -> CategoryReader | str:
+    """Give a code to every level that is not rare."""
+    column = column.as_objects()
+    distinct, which = column.distinct
+    present = set(column.present())
+    counts: dict[str, float] = {}
+    for value, total in zip(distinct, np.bincount(which, weight, len(distinct)).tolist(), strict=True):
+        if value in present:
+            counts[label_of(value)] = counts.get(label_of(value), 0.0) + total
+    n_missing = float(weight[column.is_missing].sum())
+    if not counts:
+        return "all of its values are missing"
+    labels = sorted(counts, key=_in_order)
+    kept = [label for label in labels if counts[label] >= FEWEST_ROWS_A_LEVEL]
+    if not kept and len(labels) > max(2, MOST_CODES):
+        return f"nearly every row has a value of its own, such as {_quote(labels[0])}"
+    if len(labels) - len(kept) < 2:
+        kept = labels
+    n_most = MOST_LEVELS - 2
+    if len(kept) > n_most:
+        kept = sorted(sorted(kept, key=lambda label: -counts[label])[:n_most], key=_in_order)
+    n_rare = sum(counts[label] for label in labels) - sum(counts[label] for label in kept)
+    coded = [*kept, *([OTHER] if n_rare > 0 else []), *([MISSING] if n_missing > 0 else [])]
+    if len(coded) < 2:
+        return f"it is {_quote(coded[0])} in every row"
+    most_frequent = max(range(len(kept)), key=lambda code: counts[kept[code]], default=0)
+    other = len(kept) if n_rare > 0 else most_frequent
+    missing = len(coded) - 1 if n_missing > 0 else other
+    return CategoryReader(number, column.name, tuple(coded), other, missing)
+
+
+def _in_order(label: str) -> tuple[int, float, str]:
+    """Sort numbers by their value, and before words."""
+    try:
+        value = float(label)
+    except ValueError:
+        return 1, 0.0, label
+    return (0, value, label) if value == value else (1, 0.0, label)
+
+
+def _learn_dates(column: Column, number: int, form: str) -> DateReader | str:
+    dates = dates_of(column, form)
+    present = dates[~np.isnat(dates)]
+    if not present.size:
+        return "all of its values are missing"
+    if present.min() == present.max() and len(present) == len(dates):
+        return f"it is {present[0]} in every row"
+    return DateReader(number, column.name, form, useful_parts(dates, have_days=form not in CLOCKS))
+
+
+def _most_telling(cells: Sequence[str]) -> str:
+    return max(cells, key=lambda cell: (cell.count(",") + cell.count("."), -len(cell)))
+
+
+def _quote(text: str) -> str:
+    line = " ".join(text.split())
+    return f"'{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}'"
