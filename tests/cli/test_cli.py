@@ -19,17 +19,25 @@ from tests.commands import HEADER, QUICK, QUICK_FIT, read_rows, run, wing, write
 ROOT = Path(__file__).parents[2]
 
 
+def numbers_of_wing(n_rows=60, seed=0):
+    """The table of the wing as numbers: angle, load and lift, NaN where a value is missing or infinite."""
+    frame = pd.DataFrame([[*row[1:3], row[5]] for row in wing(n_rows, seed)])
+    numbers = frame.apply(pd.to_numeric, errors="coerce").to_numpy()
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
 def test_fit_says_what_it_takes_and_what_it_leaves_out(folder):
     out = (folder / "out.txt").read_text()
     for text in (
         "60 rows, 8 columns",
         "lift from 2 inputs: angle and load.",
-        "Left out: run (text, such as 'r0' in line 2).",
-        "Left out: broken (empty).",
-        "Left out: constant (7 in every row).",
-        "Left out: rarely (missing in 97% of the rows).",
-        "2 of 60 rows were dropped, as a value is missing or infinite: angle (1) and load (1).",
-        "fitted to 46 rows; 12, drawn by seed 0, are held out",
+        "Left out: run (nearly every row has a value of its own, such as 'r0').",
+        "Left out: broken (all of its values are missing).",
+        "Left out: constant (it is 7 in every row).",
+        "Left out: rarely (it has a value in 2 of 60 rows).",
+        "Every row has a target.",
+        "Values are missing in angle (1) and load (1); the rows are used all the same.",
+        "fitted to 48 rows; 12, drawn by seed 0, are held out",
     ):
         assert text in out
 
@@ -38,17 +46,17 @@ def test_fit_shows_progress_and_ends_with_a_summary(folder):
     assert "100%" in (folder / "err.txt").read_text()
     out = (folder / "out.txt").read_text()
     assert str(saltus.load(folder / "wing.saltus").summary()) in out
-    assert f"The model, fitted to 46 rows: {folder / 'wing.saltus'}" in out
+    assert f"The model, fitted to 48 rows: {folder / 'wing.saltus'}" in out
 
 
 def test_scores_are_those_of_rows_that_were_and_were_not_fitted(folder):
     model = saltus.load(folder / "wing.saltus")
     del model.feature_names_in_  # X has none
-    complete = np.array([row[1:3] + row[5:6] for i, row in enumerate(wing()) if i not in (3, 4)], dtype=float)
-    held_out = np.zeros(58, dtype=bool)
-    held_out[np.random.default_rng(0).permutation(58)[:12]] = True
-    np.testing.assert_allclose(model.data_notes_.inputs.mean, complete[~held_out, :2].mean(axis=0))
-    for name, rows in (("fitted", complete[~held_out]), ("held out", complete[held_out])):
+    table = numbers_of_wing()
+    held_out = np.zeros(60, dtype=bool)
+    held_out[np.random.default_rng(0).permutation(60)[:12]] = True
+    np.testing.assert_allclose(model.data_notes_.inputs.mean, np.nanmean(table[~held_out, :2], axis=0))
+    for name, rows in (("fitted", table[~held_out]), ("held out", table[held_out])):
         error = rows[:, 2] - model.predict(rows[:, :2])
         line = rf"{name} +{len(rows)} +lift +{1 - np.mean(error**2) / rows[:, 2].var():.4f} +(\S+)\n"
         rmse = re.search(line, (folder / "out.txt").read_text())[1]
@@ -66,8 +74,8 @@ def test_the_model_knows_its_columns_and_not_how_it_was_watched(folder):
 def test_the_report_says_what_was_left_out(folder):
     page = (folder / "wing.html").read_text()
     assert "held-out rows (12)" in page
-    assert "rows of the fit (46)" in page
-    assert "Left out: constant (7 in every row)." in page
+    assert "rows of the fit (48)" in page
+    assert "Left out: constant (it is 7 in every row)." in page
     assert f"Made by: saltus fit {folder / 'wing.csv'} --target lift --drop drag -o " in page
 
 
@@ -77,7 +85,7 @@ def test_a_bayesian_fit_takes_several_targets(folder):
     assert model.data_notes_.output_names == ("drag", "lift")
     assert model.basis == "auto"
     out = (folder / "bayes_out.txt").read_text()
-    assert "The model is fitted to all 58 complete rows; none are held out" in out
+    assert "The model is fitted to all 60 rows; none are held out" in out
     assert "in 90 % band" in out
 
 
@@ -144,7 +152,7 @@ def test_numbers_that_may_stand_for_missing_ones_are_pointed_out(tmp_path):
     _, out, _ = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
     assert "a is -999 in 7 rows" in out
     _, out, _ = run("fit", data, "--target", "y", "--missing", "-999", "-o", tmp_path / "n.saltus", *QUICK_FIT)
-    assert "7 of 40 rows were dropped, as a value is missing: a (7)." in out
+    assert "Values are missing in a (7); the rows are used all the same." in out
 
 
 def test_a_copy_of_the_target_is_pointed_out(tmp_path):
@@ -156,10 +164,13 @@ def test_a_copy_of_the_target_is_pointed_out(tmp_path):
 
 
 def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
-    data = write_rows(tmp_path / "t.csv", [[i, i**2 % 7, i % 5] for i in range(40)], ["run id", "a", "y"])
+    data = write_rows(tmp_path / "t.csv", [[i, i, i**2 % 7, i % 5] for i in range(40)], ["run id", "the day", "a", "y"])
     _, out, _ = run("fit", data, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
-    assert "run id counts the rows. If it means nothing: --drop 'run id'." in out
+    assert "Left out: run id (it numbers the rows; give it another name to keep it)." in out
+    assert "the day counts the rows. If it means nothing: --drop 'the day'." in out
     assert "a counts" not in out
+    _, out, _ = run("fit", data, "--target", "y", "--input", "run id", "-o", tmp_path / "n.saltus", *QUICK_FIT)
+    assert "y from 1 input: run id." in out
 
 
 @pytest.mark.parametrize(
@@ -172,11 +183,17 @@ def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
         (["--target", "lift", "--target", "lift"], "--target 'lift' is given twice"),
         (["--target", "lift", "--input", "lift"], "'lift' is the target, and cannot be an input"),
         (["--target", "lift", "--input", "load", "--drop", "load"], "'load' is given with both --input and --drop"),
-        (["--target", "lift", "--input", "run"], "'run' is not a column of numbers"),
+        (["--target", "lift", "--input", "run"], "from. run: nearly every row has a value of its own, such as 'r0'."),
         (["--target", "lift", "--drop", "laod"], "no column 'laod'. Did you mean 'load'?"),
-        (["--target", "lift", "--input", "constant"], "has no column to predict lift from. constant: 7 in every row."),
-        (["--target", "lift", "--input", "rarely"], "1 input needs at least 5 complete rows; there are 1, and 1 held"),
-        (["--target", "lift", "--test-size", "0.95"], "there are 3, and 55 held out. Lower --test-size. Choose fewer"),
+        (
+            ["--target", "lift", "--input", "constant"],
+            "no column to predict lift from. constant: it is 7 in every row.",
+        ),
+        (["--target", "lift", "--input", "rarely"], "from. rarely: it has a value in 2 of 60 rows."),
+        (
+            ["--target", "lift", "--test-size", "0.99"],
+            "at least 2 rows; there are 1, and 59 held out. Lower --test-size.",
+        ),
         (["--target", "lift", "--bayes", "--criterion", "aic"], "--bayes averages over all sizes"),
         (["--target", "lift", "--report", "no/report.html"], "there is no folder"),
         (["--target", "lift", "--report", "r.pdf"], "A report is HTML, and r.pdf would be taken for something else."),
@@ -195,8 +212,8 @@ def test_what_cannot_be_fitted_is_named(folder, tmp_path, monkeypatch, arguments
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[1, 2]], "t.csv has 1 complete row, and a fit needs more.\n"),
-        ([[1, 2], [3, 4], [2, 2]], "there are 2, and 1 held out. Get more rows.\n"),
+        ([[1, 2]], "t.csv has 1 row with y, and a fit needs more. Every row has a target.\n"),
+        ([[1, 2], [3, ""]], "t.csv has 1 row with y, and a fit needs more. 1 of 2 row was dropped, as the target is"),
         ([[x * 1e200, x] for x in range(9)], "The column 'a' of t.csv holds values as large as 8e+200, whose squares"),
         ([[x, x * 1e-200] for x in range(9)], "The column 'y' of t.csv holds nothing larger than 8e-200, whose squ"),
     ],
@@ -209,12 +226,12 @@ def test_rows_that_cannot_be_fitted_are_named_before_the_work_begins(tmp_path, m
     assert message in err
 
 
-def test_no_complete_row_is_named(tmp_path):
+def test_rows_need_not_be_complete(tmp_path):
     rows = [[x, "", x] if x % 2 else ["", x, x] for x in range(40)]
-    code, _, err = run("fit", write_rows(tmp_path / "t.csv", rows, ["a", "b", "y"]), "--target", "y")
-    assert code == 2
-    assert "has 0 complete rows, and a fit needs more. 40 of 40 rows were dropped" in err
-    assert "a (20) and b (20)" in err
+    table = write_rows(tmp_path / "t.csv", rows, ["a", "b", "y"])
+    code, out, err = run("fit", table, "--target", "y", "-o", tmp_path / "m.saltus", *QUICK_FIT)
+    assert code == 0, err
+    assert "Values are missing in a (20) and b (20); the rows are used all the same." in out
 
 
 def test_predict_lines_up_with_the_rows(folder, tmp_path):
@@ -223,16 +240,12 @@ def test_predict_lines_up_with_the_rows(folder, tmp_path):
     code, _, err = run("predict", folder / "wing.saltus", new, "-o", tmp_path / "out.csv")
     assert code == 0
     assert "Not used by the model: note." in err
-    assert "No prediction, as a value is missing or infinite: 2 of 20 rows; angle (1) and load (1)." in err
+    assert "missing or infinite in 2 of 20 rows, which are predicted all the same: angle (1) and load (1)." in err
     header, *cells = read_rows((tmp_path / "out.csv").read_text())
     assert header == ["lift"]
-    # A row without a prediction is a line of its own; the csv module writes it as "".
-    assert [cell for (cell,) in cells[3:5]] == ["", ""]
     model = saltus.load(folder / "wing.saltus")
-    complete = [i for i in range(20) if i not in (3, 4)]
-    X = np.array([[float(rows[i][1]), float(rows[i][2])] for i in complete])
     del model.feature_names_in_  # X has none
-    np.testing.assert_array_equal([float(cells[i][0]) for i in complete], model.predict(X))
+    np.testing.assert_array_equal([float(cell) for (cell,) in cells], model.predict(numbers_of_wing(20, 1)[:, :2]))
 
 
 def test_predict_writes_intervals_and_keeps_columns_if_asked(folder):
@@ -241,10 +254,10 @@ def test_predict_writes_intervals_and_keeps_columns_if_asked(folder):
     header, *cells = read_rows(out)
     assert header == [*HEADER, "drag_predicted", "drag_low", "drag_high", "lift_predicted", "lift_low", "lift_high"]
     assert [row[0] for row in cells] == [f"r{i}" for i in range(60)]
-    drag, low, high, lift, *_ = np.array([row[8:] for i, row in enumerate(cells) if i not in (3, 4)], dtype=float).T
+    drag, low, high, lift, *_ = np.array([row[8:] for row in cells], dtype=float).T
     assert ((low < drag) & (drag < high)).all()
     model = saltus.load(folder / "bayes.saltus")
-    X = np.array([row[1:3] for i, row in enumerate(wing()) if i not in (3, 4)], dtype=float)
+    X = numbers_of_wing()[:, :2]
     del model.feature_names_in_  # X has none
     np.testing.assert_array_equal(np.stack([drag, lift], axis=1), model.predict(X))
     np.testing.assert_array_equal(low, model.predict_interval(X, 0.8)[0][:, 0])
@@ -255,7 +268,7 @@ def test_predict_writes_as_the_table_is_written(folder, tmp_path):
     code, out, err = run("predict", folder / "wing.saltus", tmp_path / "new.csv", "--keep")
     assert code == 0
     assert "Decimals come after a comma." in err
-    assert re.fullmatch(r"angle;load;lift\n0,5;1,5;-?\d+,\d+\n;2;\n", out)
+    assert re.fullmatch(r"angle;load;lift\n0,5;1,5;-?\d+,\d+\n;2;-?\d+,\d+\n", out)
 
 
 def test_rows_beyond_what_the_model_has_seen_are_counted(folder, tmp_path):
@@ -295,7 +308,7 @@ def test_inspect_tells_the_summary_the_data_and_the_code(folder):
     assert code == 0
     for text in (
         "Convergence",
-        "Fitted to 46 rows; the file does not hold the rows",
+        "Fitted to 48 rows; the file does not hold the rows",
         "angle",
         "AnnealedRegressor(n_iter=100",
     ):
@@ -305,16 +318,16 @@ def test_inspect_tells_the_summary_the_data_and_the_code(folder):
 def test_report_scores_the_rows_it_is_given(folder, tmp_path):
     code, _, err = run("report", folder / "wing.saltus", folder / "wing.csv", "-o", tmp_path / "r.html", "--title", "W")
     assert code == 0
-    assert "2 of 60 rows were left out, as a value is missing or infinite." in err
+    assert f"Rows from {folder / 'wing.csv'}: 60." in err
     page = (tmp_path / "r.html").read_text()
-    assert "rows given (58)" in page
+    assert "rows given (60)" in page
     assert "<title>W" in page
 
 
 def test_report_does_without_outputs(folder, tmp_path):
     new = write_rows(tmp_path / "new.csv", [[1, 2], [2, "NA"], [3, 4]], ["load", "angle"])
     rows, said = match_rows(read_table(new), saltus.load(folder / "wing.saltus"))
-    np.testing.assert_array_equal(rows["X"], [[2, 1], [4, 3]])
+    np.testing.assert_array_equal(np.array(rows["X"]), [[2, 1], [None, 2], [4, 3]])
     assert "y" not in rows
     assert "lacks lift, so that predictions are not scored" in " ".join(said)
 

@@ -50,10 +50,9 @@ def test_nothing_is_overwritten_and_that_is_known_before_the_work_begins(folder,
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("saltus.storage.files.load", never)
-    monkeypatch.setattr("saltus.cli.tables.read_table", never)
     monkeypatch.setattr(AnnealedRegressor, "fit", never)
-    for name in ("wing.csv", "wing.saltus"):
-        (tmp_path / name).touch()
+    write_rows(tmp_path / "wing.csv", wing())
+    (tmp_path / "wing.saltus").touch()
     (tmp_path / "taken").write_text("precious")
     code, _, err = run(*arguments)
     assert code == 2
@@ -150,7 +149,7 @@ def test_ctrl_c_ends_a_long_fit_which_is_then_told_and_written(folder, tmp_path)
     err = os.read(ours, 10000).decode()
     assert "Interrupted: the model is made of what there was by then" in err
     assert "Traceback" not in err
-    assert "The model, fitted to 46 rows" in out
+    assert "The model, fitted to 48 rows" in out
     assert saltus.load(tmp_path / "m.saltus").result_.status.startswith("The search stopped: Ctrl-C interrupted it.")
 
 

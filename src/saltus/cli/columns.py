@@ -11,9 +11,9 @@ from saltus.cli.tables import Table, TableError
 from saltus.cli.tables.table import quote
 from saltus.estimators.checks import check_magnitude
 from saltus.inspection.document import count, join_names, one_line
+from saltus.reading import ColumnTable, TableReader
+from saltus.reading.readers import CategoryReader, DateReader
 
-# An input that more than this share of rows lacks would cost more rows than it is worth.
-MOST_MISSING = 0.5
 # Columns so correlated differ by their units at most, and rounding.
 SAME = 1 - 1e-9
 # Numbers that often stand for a missing value; they are suspected if they are so frequent.
@@ -26,8 +26,9 @@ class Data:
 
     Attributes
     ----------
-    X, Y : ndarray of shape (N, d) and (N, c)
-        Complete rows.
+    X : ColumnTable
+        The inputs as they come, of the rows that have a target.
+    Y : ndarray of shape (N, c)
     inputs, targets : list of str
         The names of their columns.
     left_out : dict of str to str
@@ -36,7 +37,7 @@ class Data:
         What else was left out, in sentences.
     """
 
-    X: Floats
+    X: ColumnTable
     Y: Floats
     inputs: list[str]
     targets: list[str]
@@ -53,7 +54,12 @@ class Data:
 
 
 def choose_data(
-    table: Table, targets: Sequence[str], *, inputs: Sequence[str] = (), without: Sequence[str] = ()
+    table: Table,
+    targets: Sequence[str],
+    *,
+    inputs: Sequence[str] = (),
+    without: Sequence[str] = (),
+    categories: Sequence[str] = (),
 ) -> Data:
     """Choose inputs and rows for a fit.
 
@@ -63,52 +69,96 @@ def choose_data(
     targets : sequence of str
         The columns to predict.
     inputs : sequence of str
-        The columns to predict from. Empty: all others that are numbers and vary.
+        The columns to predict from. Empty: all others that say something.
     without : sequence of str
         Columns not to predict from.
+    categories : sequence of str
+        Columns that are categories even if they hold numbers.
     """
     if not targets:
         raise TableError(
             f"Which column is to be predicted? Say so with --target. {table.source} has: {', '.join(table.columns)}."
         )
-    _check_names(table, targets, inputs, without)
-    values = {name: table.numbers(name) for name in targets}
-    left_out: dict[str, str] = {}
-    for name in inputs or [name for name in table.columns if name not in (*targets, *without)]:
-        refusal = None if inputs else _refuse(table, name)
-        if refusal is None:
-            values[name] = table.numbers(name)
-        else:
-            left_out[name] = refusal
+    _check_names(table, targets, inputs, without, categories)
+    Y = np.stack([table.numbers(name) for name in targets], axis=1)
+    has_target: Bools = np.asarray(np.isfinite(Y).all(axis=1))
+    check_magnitude(Y[has_target], _labels(table, targets))
+    dropped = _dropped_rows(Y, targets)
+    if has_target.sum() < 2:
+        rows = count(int(has_target.sum()), "row")
+        raise TableError(f"{table.source} has {rows} with {join_names(targets)}, and a fit needs more. {dropped}")
+    Y = Y[has_target]
+    for name, values in zip(targets, Y.T, strict=True):
+        if np.ptp(values) == 0:
+            raise TableError(f"{quote(name)} is {values[0]:g} in every row: there is nothing to predict.")
+    asked = inputs or [name for name in table.columns if name not in (*targets, *without)]
+    wanted = [
+        table.as_input(name, is_category=name in categories, is_wanted=bool(inputs) or name in categories)
+        for name in asked
+    ]
+    X = ColumnTable(tuple(wanted)).take(has_target) if wanted else ColumnTable(())
+    reader = _read(table, X, targets)
+    left_out = dict(reader.left_out)
     if not inputs:
         left_out |= {f"column {j + 1}": "it has no name" for j, name in enumerate(table.header) if not name}
-    complete = np.all([np.isfinite(column) for column in values.values()], axis=0)
-    notes = [*_dropped_rows(values, complete), *_suspicions(values)]
-    if complete.sum() < 2:
-        why = "" if complete.all() else f" {' '.join(notes)}"
-        raise TableError(f"{table.source} has {count(int(complete.sum()), 'complete row')}, and a fit needs more.{why}")
-    constant = {name: column[complete][0] for name, column in values.items() if np.ptp(column[complete]) == 0}
-    for name in targets:
-        if name in constant:
-            raise TableError(f"{quote(name)} is {constant[name]:g} in every row: there is nothing to predict.")
-    left_out |= {name: f"{value:g} in every row" for name, value in constant.items()}
-    chosen = [name for name in values if name not in (*targets, *constant)]
-    if not chosen:
-        why = "".join(f" {one_line(name)}: {reason}." for name, reason in left_out.items())
-        raise TableError(f"{table.source} has no column to predict {join_names(targets)} from.{why}")
-    X, Y = (_stack(table, values, names, complete) for names in (chosen, targets))
-    notes += _copies(X, Y, chosen, targets)
-    return Data(X, Y, chosen, list(targets), left_out, notes)
+    kept = ColumnTable(tuple(X.columns[each.column] for each in sorted(reader.readers, key=lambda each: each.column)))
+    numbers = {each.name: X.columns[each.column].values for each in reader.numbers.values() if each.form is None}
+    check_magnitude(np.stack([*numbers.values(), np.ones(len(Y))], axis=1), _labels(table, [*numbers, ""]))
+    values = {**numbers, **dict(zip(targets, Y.T, strict=True))}
+    notes = [dropped, *_readings(reader, kept), *_suspicions(values), *_copies(numbers, Y, targets)]
+    return Data(kept, Y, [column.name for column in kept.columns], list(targets), left_out, notes)
 
 
-def _stack(table: Table, values: dict[str, Floats], names: Sequence[str], complete: Bools) -> Floats:
-    stacked = np.stack([values[name][complete] for name in names], axis=1)
-    check_magnitude(stacked, [f"The column {quote(name)} of {table.source}" for name in names])
-    return stacked
+def _read(table: Table, X: ColumnTable, targets: Sequence[str]) -> TableReader:
+    """Find out which columns say something."""
+    try:
+        return TableReader.learn(X.columns, np.ones(len(X)))
+    except ValueError as error:
+        why = str(error).partition("No column of X can be used.")[2]
+        raise TableError(f"{table.source} has no column to predict {join_names(targets)} from.{why}") from error
 
 
-def _check_names(table: Table, targets: Sequence[str], inputs: Sequence[str], without: Sequence[str]) -> None:
-    for name in (*targets, *inputs, *without):
+def _labels(table: Table, names: Sequence[str]) -> list[str]:
+    return [f"The column {quote(name)} of {table.source}" for name in names]
+
+
+def _readings(reader: TableReader, X: ColumnTable) -> list[str]:
+    """Say which columns are no plain numbers, and how many values are missing."""
+    said = []
+    categories = [
+        f"{one_line(each.name)} ({count(len(each.labels), 'level')})"
+        for each in reader.readers
+        if isinstance(each, CategoryReader)
+    ]
+    dates = [one_line(each.name) for each in reader.readers if isinstance(each, DateReader)]
+    written = [one_line(each.name) for each in reader.numbers.values() if each.form is not None]
+    if categories:
+        said.append(f"Categories: {join_names(categories)}.")
+    if dates:
+        said.append(f"Dates: {join_names(dates)}.")
+    if written:
+        said.append(f"Numbers that are written with signs, units or separators: {join_names(written)}.")
+    n_missing = {one_line(column.name): int(column.is_missing.sum()) for column in X.columns}
+    lacking = [f"{name} ({n})" for name, n in n_missing.items() if n]
+    if lacking:
+        said.append(f"Values are missing in {join_names(lacking)}; the rows are used all the same.")
+    return said
+
+
+def resolve_names(table: Table, given: Sequence[str]) -> list[str]:
+    """Take names of columns; one that is none may be several, with commas between them."""
+    names = []
+    for name in given:
+        parts = [part.strip() for part in name.split(",")]
+        several = name not in table.columns and len(parts) > 1 and all(part in table.columns for part in parts)
+        names += parts if several else [name]
+    return names
+
+
+def _check_names(
+    table: Table, targets: Sequence[str], inputs: Sequence[str], without: Sequence[str], categories: Sequence[str]
+) -> None:
+    for name in (*targets, *inputs, *without, *categories):
         table.column(name)
     for names, option in ((targets, "--target"), (inputs, "--input")):
         repeated = [name for j, name in enumerate(names) if name in names[:j]]
@@ -121,39 +171,37 @@ def _check_names(table: Table, targets: Sequence[str], inputs: Sequence[str], wi
             raise TableError(f"{quote(name)} is given with both --input and --drop.")
 
 
-def _refuse(table: Table, name: str) -> str | None:
-    """Say why a column is not taken for an input by itself."""
-    column = table.columns[name]
-    share = float(np.isnan(column.values).mean())
-    if column.refusal is not None or column.flaw is not None:
-        return column.refusal
-    return f"missing in {share:.0%} of the rows" if share > MOST_MISSING else None
-
-
-def _dropped_rows(values: dict[str, Floats], complete: Bools) -> list[str]:
-    n_dropped = int((~complete).sum())
+def _dropped_rows(Y: Floats, targets: Sequence[str]) -> str:
+    lacking = ~np.isfinite(Y)
+    n_dropped = int(lacking.any(axis=1).sum())
     if not n_dropped:
-        return ["No values are missing."]
-    lacking = {name: int((~np.isfinite(column)).sum()) for name, column in values.items()}
-    counts = [f"{name} ({n})" for name, n in lacking.items() if n]
-    infinite = any(np.isinf(column).any() for column in values.values())
-    how = "missing or infinite" if infinite else "missing"
+        return "Every row has a target."
+    counts = [f"{name} ({n})" for name, n in zip(targets, lacking.sum(axis=0).tolist(), strict=True) if n]
+    how = "missing or infinite" if np.isinf(Y).any() else "missing"
     were = "row was" if n_dropped == 1 else "rows were"
-    return [f"{n_dropped} of {len(complete)} {were} dropped, as a value is {how}: {join_names(counts)}."]
+    return f"{n_dropped} of {len(Y)} {were} dropped, as the target is {how}: {join_names(counts)}."
 
 
-def _copies(X: Floats, Y: Floats, inputs: Sequence[str], targets: Sequence[str]) -> list[str]:
+def _copies(numbers: dict[str, Floats], Y: Floats, targets: Sequence[str]) -> list[str]:
     """Point out inputs that are a target in other units."""
-    X, Y = (values / np.abs(values).max(axis=0) for values in (X, Y))  # so that no square overflows
-    with np.errstate(invalid="ignore"):  # of columns that vary in their last digits only
-        X, Y = ((values - values.mean(axis=0)) / values.std(axis=0) for values in (X, Y))
-    return [
-        f"{one_line(name)} is {one_line(target)} itself, or in other units. If it is not known beforehand: "
-        f"--drop {shlex.quote(name)}."
-        for i, target in enumerate(targets)
-        for name, correlation in zip(inputs, Y[:, i] @ X / len(X), strict=True)
-        if abs(correlation) > SAME
-    ]
+    said = []
+    for i, target in enumerate(targets):
+        for name, values in numbers.items():
+            known = ~np.isnan(values)
+            if known.sum() > 2 and _correlation(values[known], Y[known, i]) > SAME:
+                said.append(
+                    f"{one_line(name)} is {one_line(target)} itself, or in other units. If it is not known beforehand: "
+                    f"--drop {shlex.quote(name)}."
+                )
+    return said
+
+
+def _correlation(x: Floats, y: Floats) -> float:
+    """Find by how much two columns vary together, whatever their sign; 0 where one does not vary."""
+    x, y = (values / (np.abs(values).max() or 1.0) for values in (x, y))  # so that no square overflows
+    x, y = x - x.mean(), y - y.mean()
+    lengths = float(np.linalg.norm(x) * np.linalg.norm(y))
+    return abs(float(x @ y)) / lengths if lengths > 0 else 0.0
 
 
 def _suspicions(values: dict[str, Floats]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE, INTERRUPTED, note
 from saltus.cli.options import add_command, add_output, add_reading, jobs, positive, read, seconds, seed, share
-from saltus.cli.outputs import check_output, check_page, name_beside, still_free
+from saltus.cli.outputs import check_input, check_output, check_page, name_beside, still_free
 from saltus.families.options import DEFAULT_NAME, NAMES, OPTIONS
 
 if TYPE_CHECKING:
@@ -25,18 +25,20 @@ def add(commands: "Commands") -> None:
         "DATA --target COLUMN [-o MODEL] [--report PAGE]",
         summary="fit a model to a table",
         description="Fit a model to the columns of a CSV or Parquet file: an annealed network, or with --bayes an "
-        "average over many, which also predicts intervals. Columns that are not numbers and rows that are not complete "
-        "are left out, and named. The model is fitted to all rows but those held out to test it.",
+        "average over many, which also predicts intervals. Numbers, text, categories and dates are read as they come, "
+        "and values may be missing. Columns that say nothing are left out, and named; so are rows without a target. "
+        "The model is fitted to all rows but those held out to test it.",
         example="saltus fit data.csv --target y --time 30 -o model.saltus --report report.html",
     )
     parser.set_defaults(run=run)
     parser.add_argument("data", type=Path, metavar="DATA", help="a CSV or Parquet file, with a header")
     parser.add_argument(
         "--target",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="COLUMN",
-        help="the column to predict; repeat the option to predict several columns",
+        help="the column to predict, or several columns",
     )
     add_output(parser, "MODEL", "where the model goes (default: the name of DATA, ending in .saltus)")
     parser.add_argument("--report", type=Path, metavar="PAGE", help="write a report, as one HTML file")
@@ -49,12 +51,23 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which columns and rows")
     group.add_argument(
         "--input",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="COLUMN",
-        help="a column to predict from; may be given several times (default: all that are numbers and vary)",
+        help="columns to predict from (default: all others that say something)",
     )
-    group.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="a column not to predict from")
+    group.add_argument(
+        "--drop", action="extend", nargs="+", default=[], metavar="COLUMN", help="columns not to predict from"
+    )
+    group.add_argument(
+        "--category",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of numbers that are categories, such as codes (text is a category anyway)",
+    )
     group.add_argument(
         "--test-size",
         type=share,
@@ -129,13 +142,17 @@ def _criterion(text: str) -> str | float:
 def run(options: argparse.Namespace) -> int:
     """Read, choose, fit, tell and write."""
     output = options.output or name_beside(options.data, ".saltus")
-    _check_options(options, output)
-    table = read(options, wanted=options.target)
-    from saltus.cli.columns import choose_data
+    if options.bayes and options.criterion is not None:
+        raise ValueError("--bayes averages over all sizes and needs no --criterion. Leave one of the two out.")
+    check_input(options.data)
+    table = read(options, wanted=options.target, as_text=options.category)
+    from saltus.cli.columns import choose_data, resolve_names
     from saltus.cli.rows import describe_split, split_rows
     from saltus.inspection.document import paragraphs
 
-    data = choose_data(table, options.target, inputs=options.input, without=options.drop)
+    chosen = [resolve_names(table, each) for each in (options.target, options.input, options.drop, options.category)]
+    data = choose_data(table, chosen[0], inputs=chosen[1], without=chosen[2], categories=chosen[3])
+    _check_outputs(options, output)
     train, test = split_rows(data, options.test_size, options.seed)
     told = [*table.notes, *data.describe(), describe_split(train, test, options.seed)]
     print(paragraphs([f"{options.data}: {table.n_rows} rows, {len(table.header)} columns.", *told]), flush=True)
@@ -179,9 +196,7 @@ def _write(
         print(f"The report: {path}")
 
 
-def _check_options(options: argparse.Namespace, output: Path) -> None:
-    if options.bayes and options.criterion is not None:
-        raise ValueError("--bayes averages over all sizes and needs no --criterion. Leave one of the two out.")
+def _check_outputs(options: argparse.Namespace, output: Path) -> None:
     check_output(output, force=options.force, inputs=(options.data,))
     if options.report is not None:
         check_page(options.report)

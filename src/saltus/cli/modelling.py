@@ -42,7 +42,7 @@ def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[Netw
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         model.set_params(verbose=1).fit(rows.X, rows.y)
-    name_columns(model, data)
+    name_outputs(model, data)
     model.set_params(verbose=0)  # of the fit, not of the model
     return model, _pass_on([each.message for each in caught], model)
 
@@ -67,9 +67,10 @@ def _compile(model: NetworkRegressor, rows: Rows) -> None:
     """Fit a few rows, so that the time that was given is not spent on compiling."""
     trial = clone(model).set_params(n_iter=1, n_draws=1, n_chains=1, n_jobs=1, max_time=None, verbose=0)
     n_rows = ROWS_TO_COMPILE_WITH * (rows.X.shape[1] + 1)
+    some = np.arange(min(n_rows, len(rows)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        trial.fit(rows.X[:n_rows], rows.y[:n_rows])
+        trial.fit(rows.X.take(some), rows.y[some])
 
 
 def _pass_on(said: list[Warning | str], model: NetworkRegressor) -> str:
@@ -105,12 +106,7 @@ def _family(options: argparse.Namespace) -> dict[str, Any]:
     return {"basis": make_family(options.basis or DEFAULT_RADIAL_NAME, **chosen)}
 
 
-def name_columns(model: NetworkRegressor, data: Data) -> None:
-    """Note the names of inputs and outputs, as a fit to data frames would."""
+def name_outputs(model: NetworkRegressor, data: Data) -> None:
+    """Note the names of outputs, as a fit to data frames would."""
     notes = model.data_notes_
-    model.feature_names_in_ = np.array(data.inputs, dtype=object)
-    model.data_notes_ = replace(
-        notes,
-        inputs=replace(notes.inputs, names=tuple(data.inputs)),
-        outputs=replace(notes.outputs, names=tuple(data.targets)),
-    )
+    model.data_notes_ = replace(notes, outputs=replace(notes.outputs, names=tuple(data.targets)))

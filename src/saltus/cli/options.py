@@ -54,13 +54,20 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read(options: argparse.Namespace, wanted: "Collection[str]", *, keep_rows: bool = False) -> "Table":
+def read(
+    options: argparse.Namespace,
+    wanted: "Collection[str]",
+    *,
+    as_text: "Collection[str]" = (),
+    keep_rows: bool = False,
+) -> "Table":
     """Read the table that a command was given."""
     from saltus.cli.tables import read_table
 
     return read_table(
         options.data,
         wanted=wanted,
+        as_text=as_text,
         separator=options.separator,
         decimal=options.decimal,
         missing=options.missing,

@@ -7,11 +7,16 @@ from pathlib import Path
 from saltus.cli.console import note
 
 
+def check_input(path: Path) -> None:
+    """Raise if a file is not there."""
+    if not path.exists():
+        raise ValueError(f"There is no file {path}.")
+
+
 def check_output(path: Path, *, force: bool, inputs: tuple[Path, ...] = (), option: str = "-o") -> None:
     """Raise if a file cannot or must not be written, or an input is not there; the option is the one that names it."""
     for other in inputs:
-        if not other.exists():
-            raise ValueError(f"There is no file {other}.")
+        check_input(other)
     folder = path.absolute().parent
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {folder}.")

@@ -20,8 +20,8 @@ def add(commands: "Commands") -> None:
         "predict",
         "MODEL DATA [-o CSV] [--interval P]",
         summary="predict the rows of a table",
-        description="Predict each row of a CSV or Parquet file. Columns are matched by name, in any order. A row with "
-        "a missing input has an empty prediction, so that rows line up. The predictions are CSV, written as DATA is.",
+        description="Predict each row of a CSV or Parquet file, also where values are missing. Columns are matched by "
+        "name, in any order. The predictions are CSV, written as DATA is.",
         example="saltus predict model.saltus new.csv --interval 0.9 -o predictions.csv",
     )
     parser.set_defaults(run=run)
@@ -44,15 +44,14 @@ def run(options: argparse.Namespace) -> int:
         check_output(options.output, force=options.force, inputs=(options.data, options.model))
         if options.output.suffix.lower() == ".parquet":
             raise ValueError(f"Predictions are written as CSV, and {options.output} would be taken for Parquet.")
-    from saltus.cli.matching import describe_inputs, match_inputs
+    from saltus.cli.matching import category_names, column_names, describe_inputs, match_inputs
     from saltus.cli.predictions import check_interval, predict_columns, write_csv
     from saltus.storage.atomic import replacing
 
     model = load_model(options.model)
     check_interval(model, options.interval)
-    names = model.data_notes_.input_names
-    table = read(options, wanted=names, keep_rows=options.keep)
-    X = match_inputs(table, names, model)
+    table = read(options, wanted=column_names(model), as_text=category_names(model), keep_rows=options.keep)
+    X = match_inputs(table, model)
     for sentence in (*table.notes, *describe_inputs(table, X, model)):
         note(sentence)
     columns = predict_columns(model, X, options.interval)

@@ -3,11 +3,10 @@
 import csv
 import io
 
-import numpy as np
-
 from saltus._typing import Floats
 from saltus.cli.tables import Table
 from saltus.estimators import NetworkRegressor
+from saltus.reading import ColumnTable
 
 
 def check_interval(model: NetworkRegressor, coverage: float | None) -> None:
@@ -18,21 +17,16 @@ def check_interval(model: NetworkRegressor, coverage: float | None) -> None:
         )
 
 
-def predict_columns(model: NetworkRegressor, X: Floats, coverage: float | None) -> dict[str, Floats]:
-    """Predict each output, with the ends of its interval if a coverage is given; NaN in rows that are not complete."""
-    complete = ~np.isnan(X).any(axis=1)
-    parts: dict[str, Floats] = {}
-    if complete.any():
-        parts[""] = model.predict(X[complete])
-        if coverage is not None:
-            parts["_low"], parts["_high"] = model.predict_interval(X[complete], coverage)
-    columns = {}
-    for i, name in enumerate(model.data_notes_.output_names):
-        for ending in ("", "_low", "_high") if coverage is not None else ("",):
-            columns[name + ending] = np.full(len(X), np.nan)
-            if ending in parts:
-                columns[name + ending][complete] = parts[ending].reshape(complete.sum(), -1)[:, i]
-    return columns
+def predict_columns(model: NetworkRegressor, X: ColumnTable, coverage: float | None) -> dict[str, Floats]:
+    """Predict each output, with the ends of its interval if a coverage is given."""
+    parts = {"": model.predict(X)}
+    if coverage is not None:
+        parts["_low"], parts["_high"] = model.predict_interval(X, coverage)
+    return {
+        name + ending: values.reshape(len(X), -1)[:, i]
+        for i, name in enumerate(model.data_notes_.output_names)
+        for ending, values in parts.items()
+    }
 
 
 def write_csv(table: Table, columns: dict[str, Floats], *, keep: bool) -> str:
@@ -50,4 +44,4 @@ def write_csv(table: Table, columns: dict[str, Floats], *, keep: bool) -> str:
 
 
 def _write(value: float, decimal: str) -> str:
-    return "" if np.isnan(value) else repr(value).replace(".", decimal)
+    return repr(value).replace(".", decimal)

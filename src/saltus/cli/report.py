@@ -2,14 +2,13 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from saltus.cli.console import DONE, note
 from saltus.cli.options import add_command, add_output, add_reading, load_model, read
 from saltus.cli.outputs import check_output, check_page, name_beside, still_free
 
 if TYPE_CHECKING:
-    from saltus._typing import Floats
     from saltus.cli.options import Commands
 
 
@@ -39,14 +38,14 @@ def run(options: argparse.Namespace) -> int:
     inputs = (options.model,) if options.data is None else (options.model, options.data)
     check_page(output)
     check_output(output, force=options.force, inputs=inputs)
-    from saltus.cli.matching import match_rows
+    from saltus.cli.matching import category_names, column_names, match_rows
 
     model = load_model(options.model)
-    rows: dict[str, Floats] = {}
+    rows: dict[str, Any] = {}
     said: list[str] = []
     if options.data is not None:
-        names = (*model.data_notes_.input_names, *model.data_notes_.output_names)
-        table = read(options, wanted=names)
+        names = (*column_names(model), *model.data_notes_.output_names)
+        table = read(options, wanted=names, as_text=category_names(model))
         rows, said = match_rows(table, model)
         said = [*table.notes, *said]
     for sentence in said:

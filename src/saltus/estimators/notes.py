@@ -82,6 +82,11 @@ class DataNotes:
     left_out: dict[str, str]
 
     @property
+    def is_curve(self) -> bool:
+        """Whether there is one input, a number, over which the prediction is a curve."""
+        return len(self.inputs.names) == 1 and not self.inputs.levels[0]
+
+    @property
     def input_names(self) -> tuple[InputName, ...]:
         """The names of the columns of X, or x0, x1, ...; each knows what its levels are called."""
         return tuple(map(InputName.of, self.inputs.names, self.inputs.levels))

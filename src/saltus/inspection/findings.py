@@ -135,6 +135,12 @@ def rank_by_strength(model: NetworkRegressor) -> Ints:
     return order[strength[order] > 0]
 
 
+def rank_numbers(model: NetworkRegressor) -> list[int]:
+    """Order the inputs that the terms use and that are numbers, so that terms have places along them."""
+    names = model.data_notes_.input_names
+    return [j for j in rank_by_strength(model).tolist() if not names[j].levels]
+
+
 def find_column(names: Sequence[str], wanted: int | str, noun: str) -> int:
     """Turn the name or number of an input or output into its number."""
     if isinstance(wanted, str) and wanted in names:

@@ -8,12 +8,17 @@ from numpy.typing import ArrayLike
 from saltus._typing import Floats
 from saltus.estimators import NetworkRegressor
 from saltus.estimators.checks import check_inputs
-from saltus.inspection.curves import partial_dependence
+from saltus.families.words import names_of_levels
+from saltus.inspection.curves import Curve, partial_dependence
 from saltus.inspection.findings import find_column
-from saltus.plots.style import BLUE, finish, ink, make_axes
+from saltus.plots.style import BLUE, finish, ink, literal, make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# Levels are named side by side if they are few, and no longer than so many letters.
+FEW_LEVELS, LONGEST_LEVEL = 6, 14
 
 
 def plot_dependence(
@@ -51,14 +56,31 @@ def plot_dependence(
     rows = None if X is None else check_inputs(model, X)
     ax = make_axes(ax)
     curve = partial_dependence(model, j, rows, output=i, coverage=coverage)
+    name = notes.input_names[j]
+    if name.levels:
+        _draw_levels(ax, curve, names_of_levels(name, curve.grid.astype(np.int64)))
+    else:
+        _draw_curve(ax, curve)
+        if rows is not None:
+            _draw_rug(ax, rows[:, j])
+    _widen(ax, float(notes.outputs.std[i]))
+    return finish(ax, title=f"Dependence on {name}", xlabel=name, ylabel=notes.output_names[i])
+
+
+def _draw_curve(ax: "Axes", curve: Curve) -> None:
     if curve.low is not None and curve.high is not None:
         ax.fill_between(curve.grid, curve.low, curve.high, color=BLUE, alpha=0.2, lw=0)
     ax.plot(curve.grid, curve.mean, color=BLUE, lw=1.6)
-    if rows is not None:
-        _draw_rug(ax, rows[:, j])
-    _widen(ax, float(notes.outputs.std[i]))
-    name = notes.input_names[j]
-    return finish(ax, title=f"Dependence on {name}", xlabel=name, ylabel=notes.output_names[i])
+
+
+def _draw_levels(ax: "Axes", curve: Curve, names: list[str]) -> None:
+    at = np.arange(len(names))
+    ax.plot(at, curve.mean, "o", color=BLUE, ms=6)
+    if curve.low is not None and curve.high is not None:
+        ax.vlines(at, curve.low, curve.high, color=BLUE, alpha=0.4, lw=3)
+    ax.set_xticks(at, [literal(name, longest=LONGEST_LEVEL) for name in names], fontsize="x-small")
+    if len(names) > FEW_LEVELS:
+        ax.tick_params(axis="x", rotation=90)
 
 
 def _widen(ax: "Axes", least: float) -> None:
@@ -70,5 +92,5 @@ def _widen(ax: "Axes", least: float) -> None:
 
 def _draw_rug(ax: "Axes", values: Floats) -> None:
     """Mark where each tenth of the rows begins and ends, along the axis."""
-    marks = np.quantile(values, np.linspace(0, 1, 11))
+    marks = np.nanquantile(values, np.linspace(0, 1, 11))
     ax.plot(marks, np.full(11, 0.02), "|", color=ink(), ms=6, alpha=0.7, transform=ax.get_xaxis_transform())

@@ -54,16 +54,16 @@ def plot_fit(
     rows = None
     if X is not None and y is not None:
         rows = check_rows(model, X, y)
-    elif len(notes.input_names) > 1 or X is not None or y is not None:
+    elif not notes.is_curve or X is not None or y is not None:
         raise ValueError("Predicted against observed needs rows of both: pass X and y.")
     ax = make_axes(ax)
-    if len(notes.input_names) == 1:
+    if notes.is_curve:
         _draw_curve(ax, model, rows, number, coverage)
         xlabel, ylabel = str(notes.input_names[0]), notes.output_names[number]
     elif rows is not None:
         _draw_predicted(ax, model, *rows, number, coverage)
         xlabel, ylabel = "observed", "predicted"
-    title = "Fit" if len(notes.input_names) == 1 else f"Predicted against observed: {notes.output_names[number]}"
+    title = "Fit" if notes.is_curve else f"Predicted against observed: {notes.output_names[number]}"
     ax.legend(frameon=False, fontsize="small")
     return finish(ax, title=title, xlabel=xlabel, ylabel=ylabel)
 

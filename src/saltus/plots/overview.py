@@ -42,10 +42,10 @@ def plot_overview(
     -------
     figure : matplotlib Figure
     """
-    n_inputs = len(model.data_notes_.input_names)
+    is_curve = model.data_notes_.is_curve
     beginning: list[Callable[..., Axes]] = [partial(plot_size, model)]
     rows = (X, y) if X is not None and y is not None else (None, None)
-    if n_inputs == 1 or rows[0] is not None:
+    if is_curve or rows[0] is not None:
         beginning.insert(0, partial(plot_fit, model, *rows, output=output))
     ending = [
         partial(plot_terms, model, X, output=output),
@@ -53,7 +53,7 @@ def plot_overview(
         partial(plot_trace, model, "n_terms"),
         partial(plot_acceptance, model),
     ]
-    inputs = rank_by_effect(model).tolist()[: N_PANELS - len(beginning) - len(ending)] if n_inputs > 1 else []
+    inputs = rank_by_effect(model).tolist()[: N_PANELS - len(beginning) - len(ending)] if not is_curve else []
     panels = beginning + [partial(plot_dependence, model, j, X, output=output) for j in inputs] + ending
     n_rows = -(-len(panels) // N_COLUMNS)
     figure = _new_figure(figsize=(N_COLUMNS * PANEL_SIZE[0], n_rows * PANEL_SIZE[1]), layout="constrained")

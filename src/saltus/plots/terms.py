@@ -10,7 +10,7 @@ from saltus._thinning import spread_out
 from saltus.engine.results.network import Network
 from saltus.estimators import NetworkRegressor
 from saltus.estimators.checks import check_inputs
-from saltus.inspection.findings import find_column, rank_by_strength
+from saltus.inspection.findings import find_column, rank_numbers
 from saltus.plots.style import BLUE, GREEN, ORANGE, finish, ink, legend_below, make_axes
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def plot_terms(
     notes = model.data_notes_
     i = find_column(notes.output_names, output, "output")
     if features is None:
-        over = rank_by_strength(model).tolist()[:2]
+        over = rank_numbers(model)[:2]
     else:
         over = [find_column(notes.input_names, feature, "input") for feature in features]
     if features is not None and len(over) != 2:

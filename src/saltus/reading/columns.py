@@ -40,12 +40,15 @@ class Column:
         Whether its type says that it is a category.
     decimal : str
         What comes before decimals in text, where the table says so; "" where it does not.
+    is_wanted : bool
+        Whether it was asked for by name, and is used even if it seems to number the rows.
     """
 
     name: str
     values: NDArray[Any]
     is_category: bool = False
     decimal: str = ""
+    is_wanted: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -109,6 +112,10 @@ class ColumnTable:
     def __len__(self) -> int:
         return len(self.columns[0])
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Make an array of objects, as NumPy asks for."""
+        return np.array([column.as_objects().values for column in self.columns], dtype=object).T
+
     def take(self, rows: Ints | Bools) -> "ColumnTable":
         """Take some of the rows."""
         return ColumnTable(tuple(with_values(each, each.values[rows]) for each in self.columns))
@@ -116,7 +123,7 @@ class ColumnTable:
 
 def with_values(column: Column, values: NDArray[Any]) -> Column:
     """Make the same column with other values."""
-    return Column(column.name, values, column.is_category, column.decimal)
+    return Column(column.name, values, column.is_category, column.decimal, column.is_wanted)
 
 
 def is_table(X: Any) -> bool:
@@ -141,7 +148,7 @@ def columns_of(X: Any) -> tuple[Column, ...]:
     table = np.asarray(X) if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     if table.ndim != 2:
         raise ValueError(f"Expected 2D array, got {table.ndim}D array instead: a table has rows and columns.")
-    return tuple(_column_of_values(f"x{j}", table[:, j]) for j in range(table.shape[1]))
+    return tuple(make_column(f"x{j}", table[:, j]) for j in range(table.shape[1]))
 
 
 def _frame_of(X: Any) -> "nw.DataFrame[Any] | None":
@@ -153,7 +160,7 @@ def _column_of_series(series: "nw.Series[Any]") -> Column:
     name, dtype = str(series.name), series.dtype
     if dtype in (nw.Categorical, nw.Enum):
         values = [None if _is_nothing(value) else value for value in series.to_list()]
-        return Column(name, _objects(values), is_category=True)
+        return Column(name, objects_of(values), is_category=True)
     if dtype.is_numeric() or dtype == nw.Boolean:
         return Column(name, series.cast(nw.Float64).to_numpy().astype(np.float64))
     if dtype in (nw.Datetime, nw.Date):
@@ -163,22 +170,23 @@ def _column_of_series(series: "nw.Series[Any]") -> Column:
     if dtype == nw.Duration:
         microseconds = series.dt.total_microseconds().cast(nw.Float64).to_numpy()
         return Column(name, microseconds.astype(np.float64) / 1e6)
-    return _column_of_values(name, _objects(series.to_list()))
+    return make_column(name, objects_of(series.to_list()))
 
 
-def _objects(values: Sequence[Any]) -> NDArray[Any]:
+def objects_of(values: Sequence[Any]) -> NDArray[Any]:
+    """Make an array of Python's values."""
     made = np.empty(len(values), dtype=object)
     made[:] = values
     return made
 
 
-def _column_of_values(name: str, values: NDArray[Any]) -> Column:
+def make_column(name: str, values: NDArray[Any]) -> Column:
     """Make a column of Python's values: all numbers, all dates, or what there is."""
     if values.dtype.kind == "M":
         return Column(name, values.astype("datetime64[us]"))
     if values.dtype.kind in "biuf":
         return Column(name, values.astype(np.float64))
-    kept = _objects([None if _is_nothing(value) else value for value in values.tolist()])
+    kept = objects_of([None if _is_nothing(value) else value for value in values.tolist()])
     present = [value for value in kept if value is not None]
     if all(isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction) for value in present):
         numbers = [np.nan if value is None else float(value) for value in kept]

@@ -15,6 +15,8 @@ WRITTEN = re.compile(
 PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{RIGHT SINGLE QUOTATION MARK}": "'", "\N{NO-BREAK SPACE}": " "})
 TRUTHS = {"true": 1.0, "false": 0.0}
 
+THREE = 3  # digits of a thousand
+
 # What comes before decimals and what separates thousands, the usual ones first.
 SYSTEMS = ((".", ","), (".", " "), (".", "'"), (",", "."), (",", " "))
 
@@ -51,7 +53,7 @@ def _take_apart(text: str) -> tuple[float, str, str, str] | None:
 
 def _read_core(core: str, decimal: str, thousands: str) -> float | None:
     after = rf"(\{decimal}\d*)?(e[+-]?\d+)?"
-    digits = rf"(\d+|\d{{1,3}}(\{thousands}\d{{3}})+){after}|\{decimal}\d+(e[+-]?\d+)?"
+    digits = rf"(\d+|[1-9]\d{{0,2}}(\{thousands}\d{{3}})+){after}|\{decimal}\d+(e[+-]?\d+)?"
     if not re.fullmatch(digits, core, re.IGNORECASE):
         return None
     return float(core.replace(thousands, "").replace(decimal, "."))
@@ -79,10 +81,36 @@ def find_number_forms(cells: Sequence[str], decimal: str = "") -> list[NumberFor
     for form, numbers in values:
         if None not in numbers and all(numbers != others for _, others in readings):
             readings.append((form, numbers))
+    if not readings:
+        return []
     # 1.234 is 1.234 where nothing says that points separate thousands.
-    if readings and readings[0][0].decimal == "." and not any("," in core for _, _, core, _ in parts):
+    if readings[0][0].decimal == "." and not any("," in core for _, _, core, _ in parts):
         return [readings[0][0]]
-    return [form for form, _ in readings]
+    cores = [core for _, _, core, _ in parts]
+    proved = [form for form, _ in readings if _is_proved(form, cores)]
+    forms = proved if len(proved) == 1 else [form for form, _ in readings]
+    if len(forms) == 1 and not proved:
+        return [forms[0], NumberForm(forms[0].thousands, forms[0].decimal, prefix, suffix)]
+    return forms
+
+
+def _is_proved(form: NumberForm, cores: Sequence[str]) -> bool:
+    """Say whether numbers can only be meant so, although a comma or a point may separate thousands or decimals.
+
+    It is sure where a number has both, or two separators of thousands; where decimals are not three digits; and where
+    numbers above 999 have a separator, and those below have none.
+    """
+    separated = [core for core in cores if form.thousands in core]
+    if form.thousands not in (",", "."):
+        return True
+    if any(form.decimal in core or core.count(form.thousands) > 1 for core in separated):
+        return True
+    if not separated:
+        return any(len(core.partition(form.decimal)[2]) != THREE for core in cores if form.decimal in core)
+    others = [core for core in cores if form.thousands not in core]
+    whole = [core for core in others if form.decimal not in core]
+    many = len(separated) >= THREE and len(whole) == len(others) > 0
+    return many and all(len(core) <= THREE for core in whole)
 
 
 def _is_plain(cell: str, decimal: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.families.inputs import MOST_LEVELS
 from saltus.reading.columns import Column, with_values
-from saltus.reading.forms import CLOCKS, find_date_forms, find_number_forms
+from saltus.reading.forms import CLOCKS, NumberForm, find_date_forms, find_number_forms
 from saltus.reading.readers import (
     MISSING,
     OTHER,
@@ -42,6 +42,11 @@ def learn_column(
     column: Column, number: int, weight: Floats, *, is_category: bool, may_be_category: bool
 ) -> Reader | str:
     """Choose how to read a column, the so-many-th of a table, whose rows have weights (N,) > 0; or say why not."""
+    n_known = float(weight[~column.is_missing].sum())
+    if n_known == 0:
+        return "all of its values are missing"
+    if n_known < FEWEST_ROWS_A_LEVEL and weight.sum() >= FEWEST_ROWS_TO_JUDGE:
+        return f"it has a value in {n_known:g} of {weight.sum():g} rows"
     if column.is_dates:
         return _learn_dates(column, number, "")
     if is_category or column.is_category:
@@ -49,17 +54,15 @@ def learn_column(
     if column.is_numbers:
         return learn_numbers(column, number, weight)
     cells = sorted({str(value) for value in column.present()})
-    if not cells:
-        return "all of its values are missing"
     forms = find_number_forms(cells, column.decimal)
     if len(forms) == 1:
         read = with_values(column, numbers_of(column, forms[0]))
         found = learn_numbers(read, number, weight)
-        return found if isinstance(found, str) else NumberReader(number, column.name, forms[0], found.low, found.high)
+        return NumberReader(number, column.name, forms[0], found.low, found.high)
     if forms:
         return (
-            f"its numbers can be read in {len(forms)} ways, as in {_quote(_most_telling(cells))}; write them with a "
-            f"point before decimals and nothing between thousands"
+            f"its numbers can be read in {len(forms)} ways, as in {_quote(_most_telling(cells, forms))}; write them "
+            f"with a point before decimals and nothing between thousands"
         )
     dates = find_date_forms(cells)
     if len(dates) == 1:
@@ -83,13 +86,9 @@ def learn_column(
     return _learn_category(column, number, weight)
 
 
-def learn_numbers(column: Column, number: int, weight: Floats) -> NumberReader | str:
-    """Read numbers as they are, but for wild ones; or say why a column says nothing."""
-    values = column.values
-    present = values[~np.isnan(values)]
-    if not present.size:
-        return "all of its values are missing"
-    low, high = find_range(values, weight)
+def learn_numbers(column: Column, number: int, weight: Floats) -> NumberReader:
+    """Read numbers as they are, but for wild ones."""
+    low, high = find_range(column.values, weight)
     return NumberReader(number, column.name, None, low, high)
 
 
@@ -135,8 +134,6 @@ def _learn_category(column: Column, number: int, weight: Floats) -> CategoryRead
         if value in present:
             counts[label_of(value)] = counts.get(label_of(value), 0.0) + total
     n_missing = float(weight[column.is_missing].sum())
-    if not counts:
-        return "all of its values are missing"
     labels = sorted(counts, key=_in_order)
     kept = [label for label in labels if counts[label] >= FEWEST_ROWS_A_LEVEL]
     if not kept and len(labels) > max(2, MOST_CODES):
@@ -168,15 +165,13 @@ def _in_order(label: str) -> tuple[int, float, str]:
 def _learn_dates(column: Column, number: int, form: str) -> DateReader | str:
     dates = dates_of(column, form)
     present = dates[~np.isnat(dates)]
-    if not present.size:
-        return "all of its values are missing"
     if present.min() == present.max() and len(present) == len(dates):
         return f"it is {present[0]} in every row"
     return DateReader(number, column.name, form, useful_parts(dates, have_days=form not in CLOCKS))
 
 
-def _most_telling(cells: Sequence[str]) -> str:
-    return max(cells, key=lambda cell: (cell.count(",") + cell.count("."), -len(cell)))
+def _most_telling(cells: Sequence[str], forms: Sequence[NumberForm]) -> str:
+    return next((cell for cell in cells if len({form.read(cell) for form in forms} - {None}) > 1), cells[0])
 
 
 def _quote(text: str) -> str:

@@ -152,7 +152,7 @@ def _refuse(reader: Reader, column: Column) -> str | None:
     if not isinstance(reader, NumberReader) or reader.form is not None or not column.is_numbers:
         return None
     values = column.values
-    if numbers_the_rows(column, values):
+    if numbers_the_rows(column, values) and not column.is_wanted:
         return "it numbers the rows; give it another name to keep it"
     if not column.is_missing.any() and values.min() == values.max():
         return f"it is {values[0]:g} in every row"

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 import saltus
 from saltus.estimators import NetworkRegressor
+from saltus.estimators.notes import ColumnNotes
 from saltus.inspection.document import Cell, TextTable, count, join_names, percent, to_html
 from saltus.inspection.metrics import check_rows, score_rows
 from saltus.report.formula import formula_html
@@ -92,8 +93,9 @@ def name_rows(model: NetworkRegressor, X: ArrayLike, y: ArrayLike) -> str:
     """Tell the rows that a model was fitted to, by their number and ranges, from others."""
     notes, rows = model.data_notes_, check_rows(model, X, y)
     is_fit = len(rows[0]) == notes.n_rows and all(
-        np.array_equal(part.min, values.min(axis=0)) and np.array_equal(part.max, values.max(axis=0))
+        np.array_equal(part.min, each.min) and np.array_equal(part.max, each.max)
         for part, values in zip((notes.inputs, notes.outputs), rows, strict=True)
+        for each in [ColumnNotes.of(part.names, values, np.ones(len(values)), part.levels)]
     )
     return "rows of the fit" if is_fit else "rows given"
 

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
 from saltus.estimators import AnnealedRegressor, NetworkRegressor
+from saltus.families.words import names_of_levels
+from saltus.inspection.curves import N_POINTS
 from saltus.inspection.document import count, one_line, show, to_html
-from saltus.inspection.findings import FEW_TERMS, rank_by_effect, rank_by_strength
+from saltus.inspection.findings import FEW_TERMS, rank_by_effect, rank_numbers
 from saltus.plots import plot_acceptance, plot_dependence, plot_fit, plot_path, plot_size, plot_terms, plot_trace
 from saltus.report.svg import draw_svg
 
@@ -47,10 +49,9 @@ def choose_pictures(
     X and its outputs, if there are any, are called what `called` says.
     """
     notes = model.data_notes_
-    one_input = len(notes.input_names) == 1
     band = "90 % of new observations" if model._gives_intervals else "90 % of the noise"
     for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
-        if one_input or rows is not None:
+        if notes.is_curve or rows is not None:
             shown = "the prediction" if rows is None else f"the {called}"
             caption = f"{output}: {shown}, and a band that holds {band}."
             yield Picture(f"fit-{i}", f"Fit of {output}", caption, partial(_fit, model, rows, i))
@@ -60,7 +61,7 @@ def choose_pictures(
     yield _size_picture(model)
     if isinstance(model, AnnealedRegressor) and len(model.path_) > FEW_TERMS:
         yield _path_picture(model)
-    if not one_input:
+    if not notes.is_curve:
         others = f"averaged over the {called}" if X is not None else "with the other inputs at their means"
         for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
             for j in rank_by_effect(model).tolist()[:MOST_INPUTS]:
@@ -98,7 +99,7 @@ def _path_picture(model: AnnealedRegressor) -> Picture:
 
 def _term_picture(model: NetworkRegressor, X: ArrayLike | None) -> Picture:
     network, names = model._single_network, model.data_notes_.input_names
-    over = [names[j] for j in rank_by_strength(model).tolist()[:2]] if network.n_terms > 0 else []
+    over = [names[j] for j in rank_numbers(model)[:2]] if network.n_terms > 0 else []
     caption = f"Where the terms are along {' and '.join(over)}, and their coefficients." if over else "No terms."
     if len(over) == 2:
         caption += " Marks are larger where coefficients are; lines are contours of the network."
@@ -125,7 +126,7 @@ def _fit(model: NetworkRegressor, rows: Rows | None, output: int, ax: "Axes") ->
     X, y = (None, None) if rows is None else rows
     plot_fit(model, X, y, output=output, ax=ax)
     across, up = np.asarray(ax.lines[-1].get_data(), dtype=np.float64)
-    if len(model.data_notes_.input_names) == 1:
+    if model.data_notes_.is_curve:
         return _describe_curve(model, across, up, 0, output)
     rmse = show(float(np.sqrt(np.mean((across - up) ** 2))), ".3g")
     return f"{count(len(up), 'row')} near the diagonal, with a root mean square error of {rmse}."
@@ -141,6 +142,12 @@ def _describe_curve(model: NetworkRegressor, across: Floats, up: Floats, feature
     notes = model.data_notes_
     name, of = notes.input_names[feature], notes.output_names[output]
     (left, right), low, high = across[[0, -1]], up.argmin(), up.argmax()
+    if name.levels:
+        levels = names_of_levels(name, notes.inputs.grid(feature, N_POINTS).astype(np.int64))
+        return one_line(
+            f"Of the levels of {name}, {of} is lowest, {up[low]:.3g}, with {levels[low]}, and highest, {up[high]:.3g}, "
+            f"with {levels[high]}."
+        )
     return one_line(
         f"As {name} goes from {left:.3g} to {right:.3g}, {of} goes from {up[0]:.3g} to {up[-1]:.3g}. It is lowest, "
         f"{up[low]:.3g}, at {across[low]:.3g}, and highest, {up[high]:.3g}, at {across[high]:.3g}."

@@ -29,6 +29,7 @@ def read_table(
     path: Path,
     *,
     wanted: Collection[str] = (),
+    as_text: Collection[str] = (),
     separator: str | None = None,
     decimal: str | None = None,
     missing: Sequence[str] = (),
@@ -41,6 +42,8 @@ def read_table(
     path : Path
     wanted : collection of str
         Columns that are looked for. Where the file has one, its first line is a header even if all of it is numbers.
+    as_text : collection of str
+        Columns whose cells are kept as text even if all of them are numbers, such as 007.
     separator, decimal : str or None
         Of CSV: what stands between columns, and before decimals. None: found out.
     missing : sequence of str
@@ -59,9 +62,16 @@ def read_table(
     with path.open("rb") as file:
         head = file.read(4096)
     if head.startswith(PARQUET):
-        return read_parquet(path, Grammar.of(missing), keep_rows=keep_rows)
+        return read_parquet(path, Grammar.of(missing), as_text=as_text, keep_rows=keep_rows)
     _refuse_strangers(path, head)
-    return read_delimited(path, Dialect.of(separator, decimal), Grammar.of(missing), wanted=wanted, keep_rows=keep_rows)
+    return read_delimited(
+        path,
+        Dialect.of(separator, decimal),
+        Grammar.of(missing),
+        wanted=wanted,
+        as_text=as_text,
+        keep_rows=keep_rows,
+    )
 
 
 def _refuse_strangers(path: Path, head: bytes) -> None:

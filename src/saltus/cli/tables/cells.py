@@ -8,16 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from saltus.cli.tables.table import Column, Flaw
+from saltus.reading.columns import MISSING_WORDS, objects_of
+from saltus.reading.forms import TRUTHS
 
-# Cells that hold no value, in lower case.
-MISSING = frozenset(
-    [
-        *("", "-", "--", ".", "?", "na", "n/a", "nan", "-nan", "<na>", "null", "none", "nat"),
-        *("#n/a", "#na", "#div/0!", "#value!", "#num!", "#ref!", "#name?", "#null!"),
-        *("1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"),
-    ]
-)
-TRUTHS = {"true": 1.0, "false": 0.0}
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?")
 NUMBER = re.compile(
     r"[<>~+$€£-]{0,2}\s?(?=[.,]?\d)(\d{1,3}([,.'\s]\d{3})+|\d*)([.,]\d+)?([ed][+-]?\d+)?\s?[%$€£]?", re.IGNORECASE
@@ -39,7 +32,7 @@ class Grammar:
         Whether decimals come after a comma. A point is no part of a number then, as it may separate thousands.
     """
 
-    missing: frozenset[str] = MISSING
+    missing: frozenset[str] = MISSING_WORDS
     missing_numbers: tuple[float, ...] = ()
     decimal_comma: bool = False
 
@@ -49,7 +42,11 @@ class Grammar:
         known = cls()
         numbers = [known.number(text) for text in missing]
         words = {text.strip().casefold() for text in missing}
-        return cls(MISSING | words, tuple(number for number in numbers if number is not None))
+        return cls(MISSING_WORDS | words, tuple(number for number in numbers if number is not None))
+
+    def text(self, cell: str) -> str | None:
+        """Read a cell as text; None where it is missing."""
+        return None if cell.strip().casefold() in self.missing else cell.strip()
 
     def number(self, cell: str) -> float | None:
         """Read a cell: a number, NaN where it is missing, None where it is something else."""
@@ -95,12 +92,18 @@ class ColumnReader:
                 self._n_flaws += 1
         self._values.extend(NAN if number is None else number for number in numbers)
 
-    def finish(self) -> Column:
-        """Make the column."""
+    @property
+    def has_flaws(self) -> bool:
+        """Whether cells were not numbers so far."""
+        return self._n_flaws > 0
+
+    def finish(self, cells: Sequence[str | None] | None = None) -> Column:
+        """Make the column, with its cells as text where these were read again."""
         values = np.array(self._values, dtype=np.float64)
         values[np.isin(values, self._grammar.missing_numbers)] = NAN
         text, place, is_first = self._first_flaw
-        return Column(values, Flaw(self._n_flaws, text, place, looks_like(text), is_first) if self._n_flaws else None)
+        flaw = Flaw(self._n_flaws, text, place, looks_like(text), is_first) if self._n_flaws else None
+        return Column(values, flaw, None if cells is None else objects_of(cells))
 
 
 def looks_like(text: str) -> str:

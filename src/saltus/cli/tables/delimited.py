@@ -55,25 +55,38 @@ class Layout:
 
 
 def read_delimited(
-    path: Path, dialect: Dialect, grammar: Grammar, *, wanted: Collection[str] = (), keep_rows: bool = False
+    path: Path,
+    dialect: Dialect,
+    grammar: Grammar,
+    *,
+    wanted: Collection[str] = (),
+    as_text: Collection[str] = (),
+    keep_rows: bool = False,
 ) -> Table:
     """Read a text file of columns with a header."""
+    asked = (dialect, grammar, wanted, as_text, keep_rows)
     with path.open("rb") as file:
         encoding = "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        return _read(path, encoding, dialect, grammar, wanted, keep_rows)
+        return _read(path, encoding, *asked)
     except UnicodeDecodeError as error:
         if encoding == "utf-16":
             raise TableError(f"{path} is not text: {error}.") from error
     try:
-        table = _read(path, "cp1252", dialect, grammar, wanted, keep_rows)
+        table = _read(path, "cp1252", *asked)
     except UnicodeDecodeError as error:
         raise TableError(f"{path} is not text: {error}.") from error
     return replace(table, notes=(f"{path} is not in UTF-8, and was read as Windows-1252.", *table.notes))
 
 
 def _read(
-    path: Path, encoding: str, dialect: Dialect, grammar: Grammar, wanted: Collection[str], keep_rows: bool
+    path: Path,
+    encoding: str,
+    dialect: Dialect,
+    grammar: Grammar,
+    wanted: Collection[str],
+    as_text: Collection[str],
+    keep_rows: bool,
 ) -> Table:
     with path.open(encoding=encoding, newline="") as file:
         layout = find_layout(str(path), list(islice(file, SAMPLE)), dialect, wanted)
@@ -81,19 +94,21 @@ def _read(
     readers = [ColumnReader(grammar) for _ in layout.header]
     rows: list[list[str]] = []
     n_rows = 0
-    with path.open(encoding=encoding, newline="") as file:
-        for _ in islice(file, layout.n_skipped):
-            pass
-        numbered = _split(str(path), file, layout)
-        while block := list(islice(numbered, BLOCK)):
-            places = [place for place, _ in block]
-            for reader, cells in zip(readers, zip(*(cells for _, cells in block), strict=True), strict=True):
-                reader.take(cells, places)
-            rows += (cells for _, cells in block if keep_rows)
-            n_rows += len(block)
+    for block in _blocks(path, encoding, layout):
+        places = [place for place, _ in block]
+        for reader, cells in zip(readers, zip(*(cells for _, cells in block), strict=True), strict=True):
+            reader.take(cells, places)
+        rows += (cells for _, cells in block if keep_rows)
+        n_rows += len(block)
     if not n_rows:
         raise TableError(f"{path} has a header and no rows.")
-    columns = {name: reader.finish() for name, reader in zip(layout.header, readers, strict=True) if name}
+    # Text is read a second time, so that a table of numbers is never held as text.
+    named = list(zip(layout.header, readers, strict=True))
+    texts = {j: list[str | None]() for j, (name, reader) in enumerate(named) if reader.has_flaws or name in as_text}
+    for block in _blocks(path, encoding, layout) if texts else ():
+        for j, text in texts.items():
+            text += [grammar.text(cells[j]) for _, cells in block]
+    columns = {name: reader.finish(texts.get(j)) for j, (name, reader) in enumerate(named) if name}
     return Table(
         source=str(path),
         n_rows=n_rows,
@@ -104,6 +119,16 @@ def _read(
         separator=layout.separator,
         decimal=layout.decimal,
     )
+
+
+def _blocks(path: Path, encoding: str, layout: Layout) -> Iterator[list[tuple[str, list[str]]]]:
+    """Go through the rows, so many at a time."""
+    with path.open(encoding=encoding, newline="") as file:
+        for _ in islice(file, layout.n_skipped):
+            pass
+        numbered = _split(str(path), file, layout)
+        while block := list(islice(numbered, BLOCK)):
+            yield block
 
 
 def _split(source: str, lines: Iterator[str], layout: Layout) -> Iterator[tuple[str, list[str]]]:

@@ -1,6 +1,6 @@
 """Parquet, by whichever library is there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import date, time
 from decimal import Decimal
 from importlib.util import find_spec
@@ -11,6 +11,7 @@ import numpy as np
 
 from saltus.cli.tables.cells import NAN, ColumnReader, Grammar
 from saltus.cli.tables.table import Column, Flaw, Table, TableError, quote, without_false_names
+from saltus.reading.columns import make_column, objects_of
 
 Values = list[tuple[str, list[Any]]]
 
@@ -40,7 +41,7 @@ def _by_pandas(path: Path) -> Values:
 READERS: dict[str, Callable[[Path], Values]] = {"pyarrow": _by_pyarrow, "polars": _by_polars, "pandas": _by_pandas}
 
 
-def read_parquet(path: Path, grammar: Grammar, *, keep_rows: bool = False) -> Table:
+def read_parquet(path: Path, grammar: Grammar, *, as_text: Collection[str] = (), keep_rows: bool = False) -> Table:
     """Read a Parquet file."""
     library = next((name for name in READERS if find_spec(name) is not None), None)
     if library is None:
@@ -58,7 +59,11 @@ def read_parquet(path: Path, grammar: Grammar, *, keep_rows: bool = False) -> Ta
     repeated = [name for j, name in enumerate(names) if name and name in names[:j]]
     if repeated:
         raise TableError(f"{path} has two columns named {quote(repeated[0])}. Rename one.")
-    columns = {name: make_column(cells, grammar) for name, (_, cells) in zip(names, values, strict=True) if name}
+    columns = {
+        name: column_of(cells, grammar, as_text=name in as_text)
+        for name, (_, cells) in zip(names, values, strict=True)
+        if name
+    }
     n_rows = len(values[0][1]) if values else 0
     if not n_rows:
         raise TableError(f"{path} has no rows.")
@@ -70,7 +75,7 @@ def _as_text(columns: list[list[Any]]) -> list[list[str]]:
     return [["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
 
 
-def make_column(cells: list[Any], grammar: Grammar) -> Column:
+def column_of(cells: list[Any], grammar: Grammar, *, as_text: bool = False) -> Column:
     """Make a column of Python's values: numbers as they are, text as in CSV."""
     kinds = {type(cell) for cell in cells} - {type(None)}
     if all(issubclass(kind, (bool, int, float, Decimal)) for kind in kinds):
@@ -80,8 +85,10 @@ def make_column(cells: list[Any], grammar: Grammar) -> Column:
     if kinds == {str}:
         reader = ColumnReader(grammar)
         reader.take(["" if cell is None else cell for cell in cells], [f"row {j + 1}" for j in range(len(cells))])
-        return reader.finish()
+        is_text = reader.has_flaws or as_text
+        return reader.finish([None if cell is None else grammar.text(cell) for cell in cells] if is_text else None)
     present = [j for j, cell in enumerate(cells) if cell is not None]
     first = present[0]
     kind = "dates" if isinstance(cells[first], (date, time)) else "text"
-    return Column(np.full(len(cells), NAN), Flaw(len(present), str(cells[first]), f"row {first + 1}", kind))
+    flaw = Flaw(len(present), str(cells[first]), f"row {first + 1}", kind)
+    return Column(np.full(len(cells), NAN), flaw, make_column("", objects_of(cells)).values)

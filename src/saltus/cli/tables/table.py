@@ -4,11 +4,16 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from saltus._typing import Floats
 from saltus.inspection.document import count, join_names, one_line
+from saltus.reading import Column as InputColumn
+from saltus.reading.forms import find_number_forms
+from saltus.reading.readers import numbers_of
 
 LONGEST_QUOTE = 40
 
@@ -49,10 +54,20 @@ class Flaw:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its numbers (N,), NaN where there is none, and cells that should not be there."""
+    """A column: its numbers (N,), NaN where there is none, and cells that should not be there.
+
+    Attributes
+    ----------
+    values : ndarray of shape (N,)
+    flaw : Flaw or None
+        Of cells that are not numbers.
+    cells : ndarray of shape (N,) or None
+        All cells as they are, text or Python's values, None where one is missing; kept where some are not numbers.
+    """
 
     values: Floats
     flaw: Flaw | None = None
+    cells: NDArray[Any] | None = None
 
     @property
     def n_numbers(self) -> int:
@@ -105,9 +120,24 @@ class Table:
             raise TableError(f"{self.source} has no column {quote(name)}.{suggest(name, list(self.columns))}")
         return self.columns[name]
 
+    def as_input(self, name: str, *, is_category: bool = False, is_wanted: bool = False) -> InputColumn:
+        """Take a column as `fit` and `predict` do, which find out what it is; infinite numbers count as missing."""
+        column = self.column(name)
+        if column.cells is None:
+            values: NDArray[Any] = np.where(np.isfinite(column.values), column.values, np.nan)
+        else:
+            values = column.cells
+        decimal = self.decimal if self.decimal == "," else ""
+        return InputColumn(name, values, is_category, decimal, is_wanted)
+
     def numbers(self, name: str) -> Floats:
         """Take a column of numbers, or say what else is in it."""
         column = self.column(name)
+        if column.cells is not None:
+            as_text = self.as_input(name)
+            forms = find_number_forms([str(value) for value in as_text.present()], as_text.decimal)
+            if len(forms) == 1:
+                return numbers_of(as_text, forms[0])
         if column.refusal is not None:
             raise TableError(f"{quote(name)} is not a column of numbers: it is {column.refusal}.")
         if column.flaw is not None:
