@@ -17,7 +17,7 @@ FROM_DTYPE = "from_dtype"
 
 @dataclass(frozen=True)
 class TableReader:
-    """Reads a table of u columns as d inputs, those that are numbers first.
+    """Reads a table of u columns as d inputs, numbers first; it has methods for all who ask what these are.
 
     Attributes
     ----------

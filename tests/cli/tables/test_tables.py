@@ -67,9 +67,8 @@ def test_points_among_decimal_commas_are_not_taken_for_decimals(tmp_path):
     table = table_of(tmp_path, "a;y\n" + "0,5;1\n" * 400 + "1.234;2\n")
     with pytest.raises(TableError, match=r"but for one cell, '1\.234' in line 402"):
         table.numbers("a")
-    assert (
-        "1.234" in TableReader.learn([table.as_input("y"), table.as_input("a")], np.ones(401)).left_out["a"]
-    )  # 1234, or 1.234
+    reader = TableReader.learn([table.as_input("y"), table.as_input("a")], np.ones(401))
+    assert "can be read in 2 ways, as in '1.234'" in reader.left_out["a"]
 
 
 def test_decimal_commas_in_quotes_are_read_if_they_are_announced(tmp_path):
