@@ -40,7 +40,9 @@ class Table(NamedTuple):
 def houses(rng: np.random.Generator, n_train: int = 2000, n_test: int = 2000) -> Table:
     """Prices of houses: areas that sum to totals, 25 neighbourhoods, grades, gaps that mean "there is none"."""
     n = n_train + n_test
-    towns = np.array([f"{a}{b}" for a in ("North", "South", "East", "West", "Old") for b in ("gate", "hill", "ford", "wood", "port")])
+    towns = np.array(
+        [f"{a}{b}" for a in ("North", "South", "East", "West", "Old") for b in ("gate", "hill", "ford", "wood", "port")]
+    )
     level = rng.normal(0, 0.25, towns.size)
     town = rng.choice(towns.size, n, p=rng.dirichlet(np.full(towns.size, 2.0)))
     first, second = rng.gamma(12, 10, n), np.where(rng.random(n) < 0.55, 0.0, rng.gamma(9, 8, n))
@@ -52,21 +54,33 @@ def houses(rng: np.random.Generator, n_train: int = 2000, n_test: int = 2000) ->
     total = first + second
     worth = {"poor": -0.3, "fair": -0.12, "typical": 0.0, "good": 0.15, "excellent": 0.35}
     log_price = (
-        11.6 + 0.65 * np.log(total / 150) + level[town] + np.vectorize(worth.get)(grade)
-        + 0.0016 * np.clip(year - 1945, 0, 60) + np.where(year > 2005, 0.08, 0.0)
+        11.6
+        + 0.65 * np.log(total / 150)
+        + level[town]
+        + np.vectorize(worth.get)(grade)
+        + 0.0016 * np.clip(year - 1945, 0, 60)
+        + np.where(year > 2005, 0.08, 0.0)
         + np.where(np.isnan(cellar), -0.1, 0.0009 * np.nan_to_num(cellar))
         + np.array([{"attached": 0.06, "built-in": 0.1, "detached": 0.0, None: -0.12}[each] for each in garage])
-        + 0.03 * np.sin(2 * np.pi * (sold.dayofyear - 80) / 365.25) + 0.02 * (sold.year - 2006)
+        + 0.03 * np.sin(2 * np.pi * (sold.dayofyear - 80) / 365.25)
+        + 0.02 * (sold.year - 2006)
         + 0.0012 * np.clip(total - 160, 0, None) * (level[town] > 0.1)
     )
     X = pd.DataFrame(
         {
             "order": np.arange(1, n + 1),
             "town": towns[town],
-            "first floor": first.round(), "second floor": second.round(), "living area": (first.round() + second.round()),
-            "cellar": cellar.round(), "built": year, "grade": grade, "garage": garage,
+            "first floor": first.round(),
+            "second floor": second.round(),
+            "living area": (first.round() + second.round()),
+            "cellar": cellar.round(),
+            "built": year,
+            "grade": grade,
+            "garage": garage,
             "tax": [f"${value:,.0f}" for value in 900 * np.exp(rng.normal(0, 0.4, n)) * total / 100],
-            "sold": sold, "street": rng.choice(["paved", "gravel"], n, p=[0.99, 0.01]), "country": "here",
+            "sold": sold,
+            "street": rng.choice(["paved", "gravel"], n, p=[0.99, 0.01]),
+            "country": "here",
             **{f"noise {j}": rng.normal(size=n) for j in range(5)},
         }
     )
@@ -84,8 +98,10 @@ def meters(rng: np.random.Generator, n_train: int = 4000, n_test: int = 4000) ->
     working = (when.dayofweek < 5) & (hour >= 8) & (hour < 18)
     home = np.exp(-0.5 * ((hour - 20) / 2.5) ** 2)
     truth = (
-        np.where(kind == "office", 3.0 * working, 0.0) + np.where(kind == "school", 2.0 * working * (np.abs(season) < 0.95), 0.0)
-        + np.where(kind == "flat", 2.0 * home, 0.0) + 0.12 * np.clip(14 - temperature, 0, None)
+        np.where(kind == "office", 3.0 * working, 0.0)
+        + np.where(kind == "school", 2.0 * working * (np.abs(season) < 0.95), 0.0)
+        + np.where(kind == "flat", 2.0 * home, 0.0)
+        + 0.12 * np.clip(14 - temperature, 0, None)
         + np.where(kind == "office", 0.15, 0.04) * np.clip(temperature - 21, 0, None)
     )
     seen = np.where(rng.random(n) < 0.15, np.nan, temperature.round(1))
@@ -106,7 +122,9 @@ def levels(rng: np.random.Generator, n_train: int = 6000, n_test: int = 3000) ->
     part, maker = rng.choice(1000, n, p=rng.dirichlet(np.full(1000, 1.5))), rng.integers(60, size=n)
     load, speed = rng.uniform(-2, 2, n), rng.uniform(-2, 2, n)
     truth = effects[part] + slopes[maker] * load + np.where(load > 0.5, np.sin(2 * speed), 0.0)
-    X = pd.DataFrame({"part": [f"P{j:04}" for j in part], "maker": [f"firm {j}" for j in maker], "load": load, "speed": speed})
+    X = pd.DataFrame(
+        {"part": [f"P{j:04}" for j in part], "maker": [f"firm {j}" for j in maker], "load": load, "speed": speed}
+    )
     X.loc[rng.random(n) < 0.1, "speed"] = np.nan
     return Table(X, truth, 0.5, n_train)
 
@@ -120,8 +138,11 @@ def clinic(rng: np.random.Generator, n_train: int = 500, n_test: int = 3000) -> 
     marker = np.exp(rng.normal(0.5, 0.6, n)) * np.where(smoker == "daily", 1.6, 1.0)
     tested = rng.random(n) < 1 / (1 + np.exp(-(marker - 1.5)))
     truth = (
-        0.04 * np.clip(age - 45, 0, None) + 0.02 * (weight - 75) * (sex == "m") + np.where(smoker == "daily", 0.8, 0.0)
-        + 0.9 * np.log(marker) + np.where(np.isin(ward, ["B", "E"]), 0.5, 0.0)
+        0.04 * np.clip(age - 45, 0, None)
+        + 0.02 * (weight - 75) * (sex == "m")
+        + np.where(smoker == "daily", 0.8, 0.0)
+        + 0.9 * np.log(marker)
+        + np.where(np.isin(ward, ["B", "E"]), 0.5, 0.0)
     )
     X = pd.DataFrame(
         {
@@ -141,8 +162,10 @@ def rules(rng: np.random.Generator, n_train: int = 3000, n_test: int = 3000) -> 
     numbers = rng.uniform(0, 1, (n, 6))
     colour, shape = rng.choice(list("abcdefghij"), n), rng.choice(["round", "square", "flat", "long"], n)
     truth = (
-        2.0 * ((numbers[:, 0] > 0.5) & np.isin(colour, list("abc"))) - 1.5 * ((numbers[:, 1] < 0.3) & (shape != "flat"))
-        + 1.0 * ((numbers[:, 2] > 0.7) & (numbers[:, 0] < 0.6) & np.isin(colour, list("cdef"))) + 0.8 * (numbers[:, 3] > 0.4)
+        2.0 * ((numbers[:, 0] > 0.5) & np.isin(colour, list("abc")))
+        - 1.5 * ((numbers[:, 1] < 0.3) & (shape != "flat"))
+        + 1.0 * ((numbers[:, 2] > 0.7) & (numbers[:, 0] < 0.6) & np.isin(colour, list("cdef")))
+        + 0.8 * (numbers[:, 3] > 0.4)
     )
     X = pd.DataFrame({**{f"x{j}": numbers[:, j] for j in range(6)}, "colour": colour, "shape": pd.Categorical(shape)})
     X = X.mask(pd.DataFrame(rng.random(X.shape) < 0.05, columns=X.columns))

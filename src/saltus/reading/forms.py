@@ -9,7 +9,7 @@ from functools import partial
 # What stands around a number, and the number itself: a sign, a currency, digits with what separates them, a unit.
 WRITTEN = re.compile(
     r"(?P<open>\()?\s*(?P<sign>[+-]?)\s*(?P<prefix>[$€£¥₹]|[A-Z]{3}\b)?\s*(?P<sign_after>[+-]?)\s*"
-    r"(?P<core>\d[\d.,'\s]*?(?:e[+-]?\d+)?|[.,]\d+(?:e[+-]?\d+)?)\s*(?P<suffix>[^\d\s.,'()+-][^\d()]*?\d?)?\s*(?P<close>\))?",
+    r"(?P<core>\d[\d.,'\s]*?(?:e[+-]?\d+)?|[.,]\d+(?:e[+-]?\d+)?)\s*(?P<suffix>[^\d\s.,'()+_-][^\d()]*?\d?)?\s*(?P<close>\))?",
     re.IGNORECASE,
 )
 PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{RIGHT SINGLE QUOTATION MARK}": "'", "\N{NO-BREAK SPACE}": " "})

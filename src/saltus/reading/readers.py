@@ -194,7 +194,7 @@ def parts_of_dates(dates: NDArray[np.datetime64]) -> dict[str, Floats]:
         return {
             "days": days,
             "year": present(first.astype(np.int64) + 1970.0),
-            "day_of_year": 1.0 + day_of_year,
+            "day_of_year": 1.0 + np.floor(day_of_year),
             "cos_of_year": np.cos(of_year),
             "sin_of_year": np.sin(of_year),
             "hour": hour,

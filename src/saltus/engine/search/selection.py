@@ -16,9 +16,18 @@ from saltus.engine.kernels.chain import fill_columns, is_faint, note_state, proj
 from saltus.engine.kernels.columns import find_columns
 from saltus.engine.kernels.edit_algebra import commit, score
 from saltus.engine.kernels.state import Record, State, Workspace
-from saltus.engine.kernels.target import UNAFFORDABLE, count_after_edit, log_density_kernel
+from saltus.engine.kernels.target import UNAFFORDABLE, count_after_edit, log_density_kernel, penalty_kernel
 from saltus.engine.problem.problem import Problem
-from saltus.families.registry import decode_term, draw_family, draw_term, evaluate_term, propose_change, sharpen_term
+from saltus.families.registry import (
+    count_shared_parameters_kernel,
+    count_term_kernel,
+    decode_term,
+    draw_family,
+    draw_term,
+    evaluate_term,
+    propose_change,
+    sharpen_term,
+)
 from saltus.families.terms import Edits, copy_edit, edit_terms, make_edits, pick
 
 # Of the candidates, this share are changes of terms that are there, the rest fresh.
@@ -143,6 +152,25 @@ def survey(problem: Problem, state: State, pool: Pool) -> None:
         family = edits.family[b, 0]
         smallest = share * families.smallest_squared_norm[family]
         pool.gain[b] = gain_of(pool.along[b], pool.gram[b], seen, families.n_columns[family], smallest)
+        if families.counts_levels_only and pool.gain[b] > 0.0:
+            pool.gain[b] -= cost_of_sets(problem, state, family, edits.choices[b, 0])
+
+
+@kernel
+def cost_of_sets(problem: Problem, state: State, family: int, choices: Ints) -> float:
+    """Say what the sets of levels of a candidate cost, as a share of the residuals.
+
+    The best of all sets explains much noise: if candidates did not pay for that, sets would be all that is looked at
+    closely, where there are many levels.
+    """
+    families, n_own, k = problem.families, state.n_own[0], state.terms.k[0] + 1
+    n_more = count_term_kernel(families, family, choices, state.terms.shared)
+    if n_more == 0:
+        return 0.0
+    n_columns, n_shared = state.n_columns[0] + 1, count_shared_parameters_kernel(families, state.terms.shared)
+    n_outputs = state.factor.rss.size
+    after = penalty_kernel(problem, n_outputs, k, n_columns, n_own + n_more, n_shared)
+    return 2.0 / problem.degrees * (after - penalty_kernel(problem, n_outputs, k, n_columns, n_own, n_shared))
 
 
 @kernel
