@@ -2,9 +2,9 @@
 
 Five generated tables with text, categories, dates, gaps, numbers written as text and columns that say nothing, whose
 truth is known. saltus is given the table as it is. Peer: scikit-learn's HistGradientBoostingRegressor with native
-categories and gaps, tuned, 20 random candidates in 3-fold cross-validation; it is given numbers that are written as text
-as numbers, dates as what the calendar says of them, and of a category with more than 255 levels the mean of y
-(TargetEncoder). Errors are root mean squares to the truth, noise left out, over the spread of the truth in the test rows.
+categories and gaps, tuned, 20 random candidates in 3-fold cross-validation; it is given numbers that are written as
+text as numbers, dates as what the calendar says of them, and of a category with more than 255 levels the mean of y
+(TargetEncoder). Errors are root mean squares to the truth, noise left out, over the spread of the truth in test rows.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def houses(rng: np.random.Generator, n_train: int = 2000, n_test: int = 2000) ->
 
 
 def meters(rng: np.random.Generator, n_train: int = 4000, n_test: int = 4000) -> Table:
-    """Power that is drawn hour by hour: a day, a week, a year, a temperature with gaps, and three kinds of buildings."""
+    """Make power drawn hour by hour: a day, a week, a year, a temperature with gaps, three kinds of buildings."""
     n = n_train + n_test
     when = pd.Timestamp("2019-01-01") + pd.to_timedelta(np.sort(rng.choice(3 * 8766, n, replace=False)), unit="h")
     kind = rng.choice(["office", "school", "flat"], n, p=[0.4, 0.25, 0.35])
@@ -107,7 +107,8 @@ def meters(rng: np.random.Generator, n_train: int = 4000, n_test: int = 4000) ->
     seen = np.where(rng.random(n) < 0.15, np.nan, temperature.round(1))
     X = pd.DataFrame(
         {
-            "when": when, "kind": pd.Categorical(kind), "temperature": [None if np.isnan(t) else f"{t} °C" for t in seen],
+            "when": when, "kind": pd.Categorical(kind),
+            "temperature": [None if np.isnan(t) else f"{t} °C" for t in seen],
             "wind": rng.gamma(2, 2, n).round(1), "meter": rng.choice([f"M{j:02}" for j in range(40)], n),
         }
     )  # fmt: skip
@@ -116,7 +117,7 @@ def meters(rng: np.random.Generator, n_train: int = 4000, n_test: int = 4000) ->
 
 
 def levels(rng: np.random.Generator, n_train: int = 6000, n_test: int = 3000) -> Table:
-    """A category of 1 000 levels with effects of their own, one of 60, and two numbers that interact with a third."""
+    """Make a category of 1 000 levels with effects of their own, and one of 60 whose levels change a slope."""
     n = n_train + n_test
     effects, slopes = rng.normal(0, 0.7, 1000), rng.choice([0.0, 0.8], 60)
     part, maker = rng.choice(1000, n, p=rng.dirichlet(np.full(1000, 1.5))), rng.integers(60, size=n)
@@ -130,7 +131,7 @@ def levels(rng: np.random.Generator, n_train: int = 6000, n_test: int = 3000) ->
 
 
 def clinic(rng: np.random.Generator, n_train: int = 500, n_test: int = 3000) -> Table:
-    """A small study: tests that are made for a reason, so that gaps tell, groups that differ, and many idle columns."""
+    """Make a small study: tests are made for a reason, so that gaps tell; groups differ; many columns are idle."""
     n = n_train + n_test
     age, weight = rng.uniform(20, 85, n), rng.normal(75, 14, n)
     sex, ward = rng.choice(["f", "m"], n), rng.choice(list("ABCDEF"), n)
@@ -146,8 +147,9 @@ def clinic(rng: np.random.Generator, n_train: int = 500, n_test: int = 3000) -> 
     )
     X = pd.DataFrame(
         {
-            "patient": [f"{j:05}-{rng.integers(10**6)}" for j in range(n)], "age": age.round(), "weight": [f"{w:.1f} kg" for w in weight],
-            "sex": sex, "ward": ward, "smoker": pd.Categorical(smoker), "marker": np.where(tested, marker.round(2), np.nan),
+            "patient": [f"{j:05}-{rng.integers(10**6)}" for j in range(n)],
+            "age": age.round(), "weight": [f"{w:.1f} kg" for w in weight], "sex": sex, "ward": ward,
+            "smoker": pd.Categorical(smoker), "marker": np.where(tested, marker.round(2), np.nan),
             "admitted": pd.Timestamp("2021-03-01") + pd.to_timedelta(rng.integers(0, 400, n), unit="D"),
             **{f"item {j}": rng.choice(["yes", "no", None], n, p=[0.4, 0.5, 0.1]) for j in range(8)},
             **{f"value {j}": rng.normal(size=n) for j in range(6)},
@@ -157,7 +159,7 @@ def clinic(rng: np.random.Generator, n_train: int = 500, n_test: int = 3000) -> 
 
 
 def rules(rng: np.random.Generator, n_train: int = 3000, n_test: int = 3000) -> Table:
-    """What trees are made for: thresholds in numbers and sets of levels, three at a time, and a gap in any input."""
+    """Make what trees are made for: thresholds and sets of levels, up to three at a time, and gaps everywhere."""
     n = n_train + n_test
     numbers = rng.uniform(0, 1, (n, 6))
     colour, shape = rng.choice(list("abcdefghij"), n), rng.choice(["round", "square", "flat", "long"], n)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
         DependentFeaturesWarning,
         EarlyEndWarning,
         MissingTargetWarning,
+        UnreadableValuesWarning,
+        WildValuesWarning,
     )
     from saltus.families import Product, Radial, Ridge, UserFamily
     from saltus.onnx.export import export_onnx
@@ -38,7 +40,9 @@ __all__ = [
     "Progress",
     "Radial",
     "Ridge",
+    "UnreadableValuesWarning",
     "UserFamily",
+    "WildValuesWarning",
     "__version__",
     "export_onnx",
     "load",
@@ -50,6 +54,8 @@ _HOME = {
     "DependentFeaturesWarning": "saltus.estimators",
     "EarlyEndWarning": "saltus.estimators",
     "MissingTargetWarning": "saltus.estimators",
+    "UnreadableValuesWarning": "saltus.estimators",
+    "WildValuesWarning": "saltus.estimators",
     "FileError": "saltus.storage.container",
     "load": "saltus.storage.files",
     "export_onnx": "saltus.onnx.export",

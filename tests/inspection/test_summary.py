@@ -55,8 +55,8 @@ def said(model, title):
 
 
 def test_the_title_says_size_rows_and_variance(annealed):
-    assert annealed.summary().title.startswith(f"AnnealedRegressor: {annealed.n_terms_} terms for 60 rows, 99.")
-    assert annealed.summary().title.endswith("% of the variance of lift explained")
+    assert annealed.summary().headline.startswith(f"AnnealedRegressor: {annealed.n_terms_} terms for 60 rows, 99.")
+    assert annealed.summary().headline.endswith("% of the variance of lift explained")
 
 
 def test_sizes_are_compared_by_the_criterion(annealed):
@@ -156,7 +156,7 @@ def test_the_posterior_of_the_size_is_told(bayesian):
     low, high = interval_of_size(bayesian.posterior_k_)
     assert f"Most probably {mode} term" in said(bayesian, "Size")
     assert "100 networks" in said(bayesian, "Size")
-    assert f"{low} to {high} terms" in bayesian.summary().title
+    assert f"{low} to {high} terms" in bayesian.summary().headline
 
 
 def test_interval_of_size_holds_its_share():

@@ -33,7 +33,7 @@ def run(picture: Path, *, n_iter: int | str, n_chains: int, seed: int, out: Text
     model.fit(X[:N_ROWS], y[:N_ROWS])
     X_new, y_new = X[N_ROWS:], y[N_ROWS:]
     possible = 1 - NOISE**2 / y_new.var()
-    print(f"\n{model.summary().title}.\n\n{_input_table(model, X_new).to_text()}\n", file=out)
+    print(f"\n{model.summary().headline}.\n\n{_input_table(model, X_new).to_text()}\n", file=out)
     print(f"Predicted of the variance of new rows: {percent(model.score(X_new, y_new))}", end="", file=out)
     print(f", where the noise leaves {percent(possible)}.", file=out)
     save_picture(_draw(model, X_new), picture)

@@ -3,7 +3,7 @@
 from saltus.estimators.annealed import AnnealedRegressor
 from saltus.estimators.base import DependentFeaturesWarning, EarlyEndWarning, NetworkRegressor
 from saltus.estimators.bayesian import BayesianRegressor
-from saltus.estimators.checks import MissingTargetWarning
+from saltus.estimators.checks import MissingTargetWarning, UnreadableValuesWarning, WildValuesWarning
 
 __all__ = [
     "AnnealedRegressor",
@@ -12,4 +12,6 @@ __all__ = [
     "EarlyEndWarning",
     "MissingTargetWarning",
     "NetworkRegressor",
+    "UnreadableValuesWarning",
+    "WildValuesWarning",
 ]

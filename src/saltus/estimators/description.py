@@ -29,7 +29,7 @@ class DescribedModel(FittedModel, BaseEstimator):
         Returns
         -------
         summary : Summary
-            Print it, or let a notebook show it.
+            Text: print it, slice it, or let a notebook show it.
         """
         check_is_fitted(self)
         return self._summarize()

@@ -1,7 +1,8 @@
 """What was chosen and how sure we are, in plain words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
@@ -50,27 +51,32 @@ EFFECT = (
 )
 
 
-@dataclass(frozen=True)
-class Summary:
-    """A summary: print it, or let a notebook show it."""
+class Summary(str):
+    """A summary: text that knows its sections, and that a notebook shows as such."""
 
-    title: str
+    __slots__ = ("headline", "sections")
+
+    headline: str
     sections: tuple[Section, ...]
 
-    def __str__(self) -> str:
-        return "\n\n".join([self.title, *(section.to_text() for section in self.sections)])
+    def __new__(cls, headline: str, sections: tuple[Section, ...]) -> Self:
+        """Write the sections under the headline."""
+        summary = super().__new__(cls, "\n\n".join([headline, *(section.to_text() for section in sections)]))
+        summary.headline, summary.sections = headline, sections
+        return summary
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         sections = "\n".join(section.to_html() for section in self.sections)
-        return f"<div><h2>{to_html(self.title)}</h2>\n{sections}</div>"
+        return f"<div><h2>{to_html(self.headline)}</h2>\n{sections}</div>"
 
 
 def summarize_search(model: AnnealedRegressor) -> Summary:
     """Summarise a model that a search found."""
     said = "The noise is estimated from the residuals of the best network on the training rows."
-    sections = (_size(model), _inputs(model), _noise(model, said, {}), _convergence(model))
+    sections = (_size(model), _with_left_out(_inputs(model), model), _noise(model, said, {}), _convergence(model))
     return Summary(_title(model, count(model.n_terms_, "term")), sections)
 
 
@@ -89,10 +95,17 @@ def summarize_posterior(model: BayesianRegressor) -> Summary:
         )
     low, high = interval_of_noise(model)
     noise = _noise(model, said, {"from": low.tolist(), "to": high.tolist()})
-    sections = (_posterior_of_size(model), _included_inputs(model), noise, _diagnostics(model))
+    inputs = _with_left_out(_included_inputs(model), model)
+    sections = (_posterior_of_size(model), inputs, noise, _diagnostics(model))
     fewest, most = interval_of_size(model.posterior_k_)
     size = count(fewest, "term") if fewest == most else f"{fewest} to {most} terms"
     return Summary(_title(model, size), sections)
+
+
+def _with_left_out(inputs: Section, model: NetworkRegressor) -> Section:
+    """Say which columns are no inputs, and why, after what is said of those that are."""
+    left_out = [f"Left out: {one_line(name)} ({why})." for name, why in model.data_notes_.left_out.items()]
+    return replace(inputs, sentences=(*inputs.sentences, *left_out))
 
 
 def _title(model: NetworkRegressor, size: str) -> str:

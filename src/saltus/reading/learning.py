@@ -75,8 +75,8 @@ def learn_column(
     words = [cell for cell in cells if not find_number_forms([cell], column.decimal)]
     if len(cells) - len(words) > max(MOST_CODES, len(words)):
         return (
-            f"most of its values are numbers, but some are not, such as {_quote(words[0])}; correct these, or count them "
-            f"as missing"
+            f"most of its values are numbers, but some are not, such as {_quote(words[0])}; correct these, or count "
+            f"them as missing"
         )
     if not may_be_category:
         raise ValueError(

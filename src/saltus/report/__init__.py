@@ -78,7 +78,7 @@ def render_report(
     heading = f"A model of {join_names(model.data_notes_.output_names)}" if title is None else title
     return Template(package.joinpath("page.html").read_text("utf-8")).substitute(
         title=to_html(heading),
-        headline=to_html(summary.title),
+        headline=to_html(summary.headline),
         style=package.joinpath("page.css").read_text("utf-8"),
         contents="\n".join(f'<li><a href="#{anchor}">{name}</a></li>' for name, anchor, _ in sections),
         sections="\n".join(
