@@ -1,8 +1,8 @@
 """Does cross-validation confirm what a default fit finds? ``python -m benchmarks.confirm``.
 
-Two questions. On pure noise, 200 rows with 20 inputs, how many terms are found (the truth is none)? On the diabetes data
-of scikit-learn, is what is found beyond the linear model worth having: R2 over five folds, five times, beside linear
-regression, and beside the best network without its last term, with_terms(k - 1).
+Two questions. On pure noise, 200 rows with 20 inputs, how many terms are found (the truth is none)? On the diabetes
+data of scikit-learn, is what is found beyond the linear model worth having: R2 over five folds, five times, beside
+linear regression, and beside the best network without its last term, with_terms(k - 1).
 """
 
 import argparse
