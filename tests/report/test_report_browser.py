@@ -82,6 +82,10 @@ def open_page(browser, url, *, width=DESK, scheme="light", media="screen"):
     browser.get(url)
 
 
+def unfold(browser):
+    browser.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
+
+
 def luminance(color):
     red, green, blue = (int(part) / 255 for part in re.findall(r"\d+", color)[:3])
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)]
@@ -116,12 +120,14 @@ def test_nothing_is_said_on_the_console_and_nothing_is_asked_of_the_network(brow
 def test_names_of_columns_run_nothing(browser, page):
     open_page(browser, page)
     assert browser.execute_script("return window.ran") is None
-    assert browser.execute_script("return document.querySelectorAll('script, img').length") == 0
+    assert browser.execute_script("return document.querySelectorAll('img').length") == 0
+    assert browser.execute_script("return document.querySelectorAll('script').length") == 2
     assert browser.execute_script("return document.compatMode") == "CSS1Compat"
 
 
 def test_every_picture_has_a_text_alternative(browser, page):
     open_page(browser, page)
+    unfold(browser)
     nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     pictures = [node for node in nodes if node["role"]["value"] in ("img", "image") and not node["ignored"]]
     assert len(pictures) == browser.execute_script("return document.querySelectorAll('svg').length") >= 6
@@ -166,3 +172,85 @@ def test_pictures_on_a_phone_have_letters_that_can_be_read(browser, page):
     )
     assert min(heights) >= 6
     assert np.median(heights) >= 9
+
+
+# The model in the page.
+
+
+def tables():
+    """Tables whose models have terms of every sort: levels, sets of levels, gaps, and each family."""
+    rng = np.random.default_rng(1)
+    n = 200
+    town, x = rng.choice(["a <b>", "b", "c", "d"], n), rng.uniform(-3, 3, (n, 3))
+    gaps = np.where(rng.random(n) < 0.2, np.nan, x[:, 1])
+    table = pd.DataFrame({"town": town, "x": x[:, 0], "gaps": gaps, "z": x[:, 2]})
+    y = np.sin(x[:, 0]) * (town != "b") + np.where(np.isnan(gaps), 2.0, gaps) + x[:, 2] ** 2 + 0.1 * rng.normal(size=n)
+    return table, np.asarray(y)
+
+
+CHOICES = {
+    "auto": lambda: AnnealedRegressor(n_iter=4000, n_chains=2, random_state=0),
+    "two outputs": lambda: AnnealedRegressor(["steps", "bumps", "ridges"], n_iter=2000, n_chains=2, random_state=0),
+    "waves": lambda: AnnealedRegressor(["waves", "polynomials"], n_iter=2000, n_chains=2, random_state=0),
+    "gaussian": lambda: AnnealedRegressor("gaussian", n_iter=2000, n_chains=2, random_state=0),
+    "thin plate": lambda: AnnealedRegressor("thin_plate", n_iter=1000, n_chains=2, random_state=0),
+    "posterior": lambda: BayesianRegressor(n_iter=4000, n_draws=30, n_chains=2, random_state=0),
+}
+
+
+def change(browser, element, name, value, event="change"):
+    """Set a property of a control, as a reader does who moves or ticks it."""
+    script = "const e = document.getElementById(arguments[0]); e[arguments[1]] = arguments[2]; "
+    browser.execute_script(script + "e.dispatchEvent(new Event(arguments[3]))", element, name, value, event)
+
+
+def set_control(browser, at, value):
+    change(browser, f"try-x{at}", "value", str(value), "input")
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_page_predicts_as_the_model_does(browser, tmp_path, choice):
+    table, y = tables()
+    Y = np.column_stack([y, -2 * y]) if choice == "two outputs" else y
+    model = CHOICES[choice]().fit(table, Y)
+    model.report(tmp_path / "r.html", table, Y, X_test=table[:30], y_test=Y[:30])
+    open_page(browser, (tmp_path / "r.html").as_uri())
+    inputs = browser.execute_script("return data.inputs")
+    assert len(inputs) >= 3
+    rng = np.random.default_rng(0)
+    checked = 0
+    for trial in range(12):
+        if trial % 4 == 3:
+            change(browser, "try-row", "value", str(trial))
+        for each in inputs:
+            if each["levels"]:
+                set_control(browser, each["at"], int(rng.integers(len(each["levels"]))))
+            elif each["gaps"] and trial % 3 == 1:
+                change(browser, f"try-m{each['at']}", "checked", True)
+            elif rng.random() < 0.7 and browser.execute_script("return x[arguments[0]]", each["at"]) is not None:
+                set_control(browser, each["at"], rng.uniform(each["low"], each["high"]))
+        x = np.array([[np.nan if v is None else v for v in browser.execute_script("return x")]], dtype=float)
+        outputs = browser.find_elements("css selector", "output[id^=try-y]")
+        shown = [float(output.get_attribute("data-exact")) for output in outputs]
+        np.testing.assert_allclose(shown, model._predict_mean(x)[0], rtol=1e-9, atol=1e-9 * y.std())
+        interval = browser.find_element("id", "try-i0").text
+        low, high = map(float, re.findall(r"-?[\d.]+(?:e-?\d+)?", interval))
+        assert low < shown[0] < high
+        checked += 1
+    assert checked == 12
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return document.querySelectorAll('#try-curve .here').length") <= 1
+    assert len(browser.find_element("id", "try-caption").text) > 20
+
+
+def test_a_slider_is_moved_by_the_keyboard_and_has_a_name(browser, pages):
+    open_page(browser, pages["annealed"])
+    slider = browser.find_element("css selector", "#try-controls input[type=range]")
+    before = browser.find_element("id", "try-y0").get_attribute("data-exact")
+    for _ in range(40):
+        slider.send_keys("\ue014")  # the arrow to the right
+    assert browser.find_element("id", "try-y0").get_attribute("data-exact") != before
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    sliders = [node for node in nodes if node["role"]["value"] == "slider" and not node["ignored"]]
+    assert sliders
+    assert all(node["name"]["value"] for node in sliders)

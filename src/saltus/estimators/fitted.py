@@ -13,6 +13,8 @@ from saltus.engine.results.network import Network
 from saltus.families.words import InputUse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from matplotlib.axes import Axes
 
     from saltus.inspection.curves import Curve
@@ -74,6 +76,10 @@ class FittedModel(ABC):
     @abstractmethod
     def _predict_band(self, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
         """Predict y at inputs (N, d): the mean, and the ends of its interval; each (N, c)."""
+
+    @abstractmethod
+    def _weighted_networks(self) -> "Iterator[tuple[float, Network]]":
+        """Go through the networks that predict, each with its weight; together they are the mean of y."""
 
     @abstractmethod
     def _average(self, grid: Floats, rows: Floats, output: int, coverage: float) -> "Curve":

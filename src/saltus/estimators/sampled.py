@@ -21,6 +21,8 @@ from saltus.families.terms import join_terms
 from saltus.families.words import InputUse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import xarray
     from matplotlib.axes import Axes
 
@@ -166,6 +168,10 @@ class SampledModel(NetworkRegressor):
         ]
         mean, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
         return mean, low, high
+
+    def _weighted_networks(self) -> "Iterator[tuple[float, Network]]":
+        for network in self._predictive.networks():
+            yield 1.0 / len(self._predictive.draws), network
 
     def _average(self, grid: Floats, rows: Floats, output: int, coverage: float) -> "Curve":
         from saltus.inspection.curves import average_posterior

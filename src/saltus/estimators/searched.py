@@ -17,6 +17,8 @@ from saltus.estimators.sizes import Size, model_with_terms, sizes_of
 from saltus.families.words import InputUse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from matplotlib.axes import Axes
 
     from saltus.inspection.curves import Curve
@@ -98,6 +100,9 @@ class SearchedModel(NetworkRegressor):
         mean = self._predict_mean(inputs)
         reach = float(ndtri(0.5 + 0.5 * coverage)) * np.sqrt(np.atleast_1d(self.noise_variance_))
         return mean, mean - reach, mean + reach
+
+    def _weighted_networks(self) -> "Iterator[tuple[float, Network]]":
+        yield from zip(self.weights_.tolist(), self.networks_, strict=True)
 
     def _average(self, grid: Floats, rows: Floats, output: int, coverage: float) -> "Curve":
         from saltus.inspection.curves import average_networks

@@ -11,7 +11,7 @@ from saltus.families.free import FreeTerms
 from saltus.families.inputs import FamilyRows
 from saltus.families.profiles import Graph
 from saltus.families.terms import TermSet
-from saltus.families.words import Numbers
+from saltus.families.words import Numbers, PageTerms
 
 
 class Family(Protocol):
@@ -70,6 +70,12 @@ class TermNumbers(Protocol):
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str
     ) -> list[Numbers]:
         """List the terms with their coefficients (c, q), and what they share."""
+
+    def narrowest(self) -> Floats | None:
+        """Find how narrow the narrowest term is along each input (d,), in its unit; None where terms have no width."""
+
+    def for_page(self) -> list[tuple[Ints, PageTerms]] | None:
+        """Give the columns to a page that evaluates them, with their numbers among all q; None where no page can."""
 
 
 class TermStack(Protocol):

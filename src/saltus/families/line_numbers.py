@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from saltus.families.line_profiles import (
     STEP,
     WAVE,
 )
-from saltus.families.words import InputName, Numbers, names_of_levels, round_digits
+from saltus.families.words import InputName, Numbers, PageTerms, finite_or_none, names_of_levels, round_digits
 
 MINUS = "\N{MINUS SIGN}"
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -43,6 +43,9 @@ class Factor(Protocol):
     def text(self, names: Sequence[str], number: str) -> str:
         """Write it with the names of inputs."""
 
+    def for_page(self) -> list[Any]:
+        """Write it as values that JSON holds."""
+
 
 @dataclass(frozen=True)
 class Indicator:
@@ -60,6 +63,10 @@ class Indicator:
     def rounded(self, digits: int) -> "Indicator":
         """Return it as it is: there is nothing to round."""
         return self
+
+    def for_page(self) -> list[Any]:
+        """Write it as values that JSON holds: the input, and the codes of its levels or of what is missing."""
+        return ["missing" if self.profile == MISSING else "level", self.input, self.codes.tolist()]
 
     def text(self, names: Sequence[str], number: str) -> str:
         """Write it with the names of the input and of its levels."""
@@ -95,6 +102,11 @@ class OnLine:
         return replace(
             self, slopes=slopes, origins=origins, constant=float(round_digits(np.array(self.constant), digits))
         )
+
+    def for_page(self) -> list[Any]:
+        """Write it as values that JSON holds."""
+        inputs, slopes, origins = self.inputs.tolist(), self.slopes.tolist(), self.origins.tolist()
+        return [NAMES[self.profile], inputs, slopes, origins, self.constant, self.at_gap]
 
     def text(self, names: Sequence[str], number: str) -> str:
         """Write it with the names of inputs."""
@@ -140,6 +152,18 @@ class OnLine:
 
     def _polynomial(self, z: str) -> str:
         return f"P{str(self.profile - POLYNOMIAL + 1).translate(SUBSCRIPTS)}({z})"
+
+
+def page_of_lines(columns: list[Any], low: Floats | None, high: Floats | None, at_gaps: Floats) -> PageTerms:
+    """Give products of factors, as `for_page` writes these, to a page that evaluates them."""
+    heading = {
+        "kind": "line",
+        "low": finite_or_none(low),
+        "high": finite_or_none(high),
+        "gaps": finite_or_none(at_gaps),
+    }
+    used = {factor[0] for factors in columns for factor in factors} - {"level", "missing"}
+    return PageTerms(heading, columns, {name: f"z => {LINE_PROFILES[name].script}" for name in sorted(used)})
 
 
 def weighted_sum(names: Sequence[str], slopes: Floats, origins: Floats, number: str) -> str:
@@ -208,8 +232,16 @@ class LineNumbers:
             said += " In the terms, an input beyond the range of the data counts as at its edge."
         return f"<p>{said}</p>"
 
+    def narrowest(self) -> None:
+        """Say nothing of widths along inputs."""
+
     def cells_of_inputs(self) -> None:
         """Add nothing to a table of inputs."""
+
+    def for_page(self) -> list[tuple[Ints, PageTerms]]:
+        """Give the terms to a page that evaluates them."""
+        columns = [[factor.for_page() for factor in factors] for factors in self.terms]
+        return [(np.arange(len(columns)), page_of_lines(columns, self.low, self.high, self.at_gaps))]
 
     def tables(
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str

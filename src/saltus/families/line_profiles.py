@@ -28,6 +28,7 @@ class LineProfile:
     n_parameters: int  # in use: none, a position, or a position and a width, slope or frequency
     is_smooth: bool = True  # whether a descent can move its parameters
     is_sided: bool = False  # whether phi(-z) is another function
+    script: str = "NaN"  # as a function of z, in JavaScript
 
 
 def _add_step(graph: Graph, z: str) -> str:
@@ -71,36 +72,56 @@ def _polynomial(degree: int) -> LineProfile:
         return value
 
     html = f"P<sub>{degree}</sub>(<var>z</var>)"
-    return LineProfile(value, html, add_nodes, 1, is_smooth=False)
+    script = "0"
+    for power in powers[::-1].tolist():
+        script = f"({script}) * z + {power!r}"
+    return LineProfile(value, html, add_nodes, 1, is_smooth=False, script=script)
 
 
 # In the order of the numbers by which kernels know them.
 LINE_PROFILES: dict[str, LineProfile] = {
-    "identity": LineProfile(lambda z: z, "<var>z</var>", lambda graph, z: z, 0),
+    "identity": LineProfile(lambda z: z, "<var>z</var>", lambda graph, z: z, 0, script="z"),
     "hinge": LineProfile(
         lambda z: np.maximum(z, 0.0),
         "max(<var>z</var>, 0)",
         lambda graph, z: graph.add("Max", z, graph.number(0.0)),
         1,
         is_sided=True,
+        script="Math.max(z, 0)",
     ),
     "step": LineProfile(
-        lambda z: (z > 0).astype(np.float64), "[<var>z</var> > 0]", _add_step, 1, is_smooth=False, is_sided=True
+        lambda z: (z > 0).astype(np.float64),
+        "[<var>z</var> > 0]",
+        _add_step,
+        1,
+        is_smooth=False,
+        is_sided=True,
+        script="z > 0 ? 1 : 0",
     ),
-    "bump": LineProfile(lambda z: np.exp(-0.5 * z * z), "exp(&minus;<var>z</var>²/2)", _add_bump, 2),
+    "bump": LineProfile(
+        lambda z: np.exp(-0.5 * z * z),
+        "exp(&minus;<var>z</var>²/2)",
+        _add_bump,
+        2,
+        script="Math.exp(-0.5 * z * z)",
+    ),
     "hat": LineProfile(
         lambda z: (1.0 - z * z) * np.exp(-0.5 * z * z),
         "(1 &minus; <var>z</var>²) exp(&minus;<var>z</var>²/2)",
         _add_hat,
         2,
+        script="(1 - z * z) * Math.exp(-0.5 * z * z)",
     ),
     "wave": LineProfile(
         lambda z: np.cos(TWO_PI * z),
         "cos(2π<var>z</var>)",
         lambda graph, z: graph.add("Cos", graph.add("Mul", z, graph.number(TWO_PI))),
         2,
+        script="Math.cos(2 * Math.PI * z)",
     ),
-    "sigmoid": LineProfile(np.tanh, "tanh <var>z</var>", lambda graph, z: graph.add("Tanh", z), 2),
+    "sigmoid": LineProfile(
+        np.tanh, "tanh <var>z</var>", lambda graph, z: graph.add("Tanh", z), 2, script="Math.tanh(z)"
+    ),
     # Of a category, and of whether a value is missing: nobody evaluates these along a line.
     "level": LineProfile(_no_line, "[<var>x</var> is a level]", _no_nodes, 1, is_smooth=False),
     "subset": LineProfile(_no_line, "[<var>x</var> is one of some levels]", _no_nodes, 0, is_smooth=False),

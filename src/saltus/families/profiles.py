@@ -51,6 +51,7 @@ class Profile:
     add_nodes: Callable[[Graph, str], str]  # to an ONNX graph, where the name given is that of s
     degree: float | None = None  # the p of phi(c r) = c^p phi(r), where there is one: then units do not matter
     has_width: bool = False  # whether phi(c r) for another c is a function of another width
+    script: str = "NaN"  # as a function of s, in JavaScript
     fades: bool = False  # whether phi falls from 1 to nothing, so that a column far from every row is nearly 0
 
 
@@ -75,33 +76,50 @@ def _add_mexican_hat(graph: Graph, s: str) -> str:
 
 # In the order of the numbers by which kernels know them.
 RADIAL_PROFILES: dict[str, Profile] = {
-    "linear": Profile(np.sqrt, "<var>r</var>", lambda graph, s: graph.add("Sqrt", s), degree=1.0),
+    "linear": Profile(
+        np.sqrt, "<var>r</var>", lambda graph, s: graph.add("Sqrt", s), degree=1.0, script="Math.sqrt(s)"
+    ),
     "cubic": Profile(
         lambda s: s * np.sqrt(s),
         "<var>r</var>³",
         lambda graph, s: graph.add("Mul", s, graph.add("Sqrt", s)),
         degree=3.0,
+        script="s * Math.sqrt(s)",
     ),
-    "thin_plate": Profile(_thin_plate, "<var>r</var>² ln <var>r</var>", _add_thin_plate),
+    "thin_plate": Profile(
+        _thin_plate,
+        "<var>r</var>² ln <var>r</var>",
+        _add_thin_plate,
+        script="s > 0 ? 0.5 * s * Math.log(s) : 0",
+    ),
     "gaussian": Profile(
         lambda s: np.exp(-0.5 * s),
         "exp(&minus;<var>r</var>²/2)",
         lambda graph, s: graph.add("Exp", graph.add("Mul", s, graph.number(-0.5))),
         has_width=True,
+        script="Math.exp(-0.5 * s)",
         fades=True,
     ),
-    "multiquadric": Profile(lambda s: np.sqrt(1.0 + s), "√(1 + <var>r</var>²)", _add_multiquadric, has_width=True),
+    "multiquadric": Profile(
+        lambda s: np.sqrt(1.0 + s),
+        "√(1 + <var>r</var>²)",
+        _add_multiquadric,
+        has_width=True,
+        script="Math.sqrt(1 + s)",
+    ),
     "inverse_multiquadric": Profile(
         lambda s: 1.0 / np.sqrt(1.0 + s),
         "1 / √(1 + <var>r</var>²)",
         lambda graph, s: graph.add("Reciprocal", _add_multiquadric(graph, s)),
         has_width=True,
+        script="1 / Math.sqrt(1 + s)",
     ),
     "mexican_hat": Profile(
         lambda s: (1.0 - np.minimum(s, BEYOND_A_HAT)) * np.exp(-0.5 * np.minimum(s, BEYOND_A_HAT)),
         "(1 &minus; <var>r</var>²) exp(&minus;<var>r</var>²/2)",
         _add_mexican_hat,
         has_width=True,
+        script="(1 - Math.min(s, 2000)) * Math.exp(-0.5 * Math.min(s, 2000))",
         fades=True,
     ),
 }

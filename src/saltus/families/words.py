@@ -1,7 +1,7 @@
 """What families say of themselves, as plain values for those who write and draw."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,22 @@ class Numbers(NamedTuple):
     caption: str
     columns: list[tuple[str, str]]
     rows: list[tuple[str | int | float, ...]]
+
+
+class PageTerms(NamedTuple):
+    """The columns of terms as values that JSON holds, for a page that evaluates them: see `page.js`.
+
+    Columns of several networks that have the same heading go together.
+    """
+
+    heading: dict[str, Any]  # the kind of terms, and what they have in common
+    columns: list[Any]
+    profiles: dict[str, str]  # the functions that they use, in JavaScript, by name
+
+
+def finite_or_none(values: Floats | None) -> list[float | None] | None:
+    """Make a list that JSON holds: None for what is not finite."""
+    return None if values is None else [value if np.isfinite(value) else None for value in values.tolist()]
 
 
 class InputUse(NamedTuple):

@@ -40,6 +40,16 @@ def partial_dependence(
     return model._average(grid, stacked.reshape(-1, rows.shape[1]), output, coverage)
 
 
+def average_where_missing(
+    model: NetworkRegressor, feature: int, rows: Floats | None = None, *, output: int = 0
+) -> float:
+    """Average the prediction over rows (N, d), or at typical values, where one input is missing."""
+    rows = model.data_notes_.inputs.mean[None, :] if rows is None else rows[spread_out(len(rows), MOST_ROWS)]
+    without = rows.copy()
+    without[:, feature] = np.nan
+    return float(model._predict_mean(without)[:, output].mean())
+
+
 def average_networks(model: NetworkRegressor, grid: Floats, stacked: Floats, output: int) -> Curve:
     """Average predictions over groups of rows, stacked one after the other, one group for each point of the grid."""
     return Curve(grid, model._predict_mean(stacked)[:, output].reshape(len(grid), -1).mean(axis=1))

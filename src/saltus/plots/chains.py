@@ -105,7 +105,7 @@ def plot_acceptance(model: NetworkRegressor, *, ax: "Axes | None" = None) -> "Ax
     bars = ax.barh(names, shares, color=BLUE, height=0.65)
     labels = [f"{share:.2g} % of {total.chosen:,}" for share, total in zip(shares, totals, strict=True)]
     ax.bar_label(bars, labels, padding=3, fontsize="small")
-    ax.set_xlim(0, 1.5 * max(1.0, *shares))  # room for the labels
+    ax.set_xlim(0, min(1.5 * max(1.0, *shares), 100.0))  # room for the labels, and no more than there can be
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
     finish(ax, title="Accepted, by move", xlabel="% of proposals", ylabel="")

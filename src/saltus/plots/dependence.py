@@ -9,9 +9,9 @@ from saltus._typing import Floats
 from saltus.estimators import NetworkRegressor
 from saltus.estimators.checks import check_inputs
 from saltus.families.words import names_of_levels
-from saltus.inspection.curves import Curve, partial_dependence
+from saltus.inspection.curves import Curve, average_where_missing, partial_dependence
 from saltus.inspection.findings import find_column
-from saltus.plots.style import BLUE, finish, ink, literal, make_axes
+from saltus.plots.style import BLUE, ORANGE, finish, ink, literal, make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,6 +61,8 @@ def plot_dependence(
         _draw_levels(ax, curve, names_of_levels(name, curve.grid.astype(np.int64)))
     else:
         _draw_curve(ax, curve)
+        if notes.inputs.missing[j] > 0:
+            _draw_missing(ax, average_where_missing(model, j, rows, output=i))
         if rows is not None:
             _draw_rug(ax, rows[:, j])
     _widen(ax, float(notes.outputs.std[i]))
@@ -71,6 +73,11 @@ def _draw_curve(ax: "Axes", curve: Curve) -> None:
     if curve.low is not None and curve.high is not None:
         ax.fill_between(curve.grid, curve.low, curve.high, color=BLUE, alpha=0.2, lw=0)
     ax.plot(curve.grid, curve.mean, color=BLUE, lw=1.6)
+
+
+def _draw_missing(ax: "Axes", value: float) -> None:
+    ax.axhline(value, color=ORANGE, lw=1.2, ls=":", label="where it is missing")
+    ax.legend(frameon=False, fontsize="x-small")
 
 
 def _draw_levels(ax: "Axes", curve: Curve, names: list[str]) -> None:

@@ -1,6 +1,6 @@
 """The pictures of a report, each with a caption and a text alternative."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,11 +10,25 @@ from numpy.typing import ArrayLike
 
 from saltus._typing import Floats
 from saltus.estimators import AnnealedRegressor, NetworkRegressor
+from saltus.estimators.checks import check_inputs
 from saltus.families.words import names_of_levels
-from saltus.inspection.curves import N_POINTS
+from saltus.inspection.curves import N_POINTS, Curve, partial_dependence
 from saltus.inspection.document import count, one_line, show, to_html
-from saltus.inspection.findings import FEW_TERMS, rank_by_effect, rank_numbers
-from saltus.plots import plot_acceptance, plot_dependence, plot_fit, plot_path, plot_size, plot_terms, plot_trace
+from saltus.inspection.findings import FEW_TERMS, rank_numbers
+from saltus.inspection.importance import strongest_interactions
+from saltus.plots import (
+    plot_acceptance,
+    plot_calibration,
+    plot_dependence,
+    plot_fit,
+    plot_interaction,
+    plot_path,
+    plot_residuals,
+    plot_size,
+    plot_terms,
+    plot_trace,
+)
+from saltus.plots.importance import draw_importance
 from saltus.report.svg import draw_svg
 
 if TYPE_CHECKING:
@@ -22,6 +36,9 @@ if TYPE_CHECKING:
 
 MOST_OUTPUTS = 3
 MOST_INPUTS = 6
+MOST_INTERACTIONS = 2
+# Interactions weaker than this, in standard deviations of the output, are not drawn.
+WEAKEST_INTERACTION = 0.05
 
 Rows = tuple[ArrayLike, ArrayLike]
 
@@ -41,13 +58,8 @@ class Picture:
         return f"<figure>{svg}\n<figcaption>{to_html(self.caption)}</figcaption></figure>"
 
 
-def choose_pictures(
-    model: NetworkRegressor, X: ArrayLike | None, rows: Rows | None, test: Rows | None, called: str = "rows given"
-) -> Iterator[Picture]:
-    """Choose what is worth drawing, for each of the first outputs and the inputs that do most.
-
-    X and its outputs, if there are any, are called what `called` says.
-    """
+def pictures_of_fit(model: NetworkRegressor, rows: Rows | None, called: str) -> Iterator[Picture]:
+    """Choose pictures of how well rows are predicted, of the first outputs: the fit, residuals and calibration."""
     notes = model.data_notes_
     band = "90 % of new observations" if model._gives_intervals else "90 % of the noise"
     for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
@@ -55,21 +67,84 @@ def choose_pictures(
             shown = "the prediction" if rows is None else f"the {called}"
             caption = f"{output}: {shown}, and a band that holds {band}."
             yield Picture(f"fit-{i}", f"Fit of {output}", caption, partial(_fit, model, rows, i))
-        if test is not None:
-            caption = f"{output}: held-out rows, which the fit did not see, and a band that holds {band}."
-            yield Picture(f"test-{i}", f"Held-out rows of {output}", caption, partial(_fit, model, test, i))
+        if rows is None:
+            continue
+        caption = (
+            f"Residuals of the {called}: what was observed less what was predicted. A pattern is what the model misses."
+        )
+        yield Picture(f"residuals-{i}", f"Residuals of {output}", caption, partial(_residuals, model, rows, i))
+        whose = "intervals of new observations" if model._gives_intervals else "intervals of the noise alone"
+        caption = f"How many of the {called} are inside {whose}. Below the dashed line, intervals are too short."
+        yield Picture(f"calibration-{i}", f"Calibration of {output}", caption, partial(_calibration, model, rows, i))
+
+
+def pictures_of_inputs(
+    model: NetworkRegressor, ranked: Sequence[int], X: ArrayLike | None, called: str
+) -> Iterator[Picture]:
+    """Choose pictures of what the inputs that matter do, on one scale, then of the strongest interactions."""
+    notes = model.data_notes_
+    others = f"averaged over the {called}" if X is not None else "with the other inputs at typical values"
+    for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
+        curves = [_curve(model, j, X, i) for j in ranked[:MOST_INPUTS]]
+        ends = common_ends(curves, float(notes.outputs.std[i]))
+        for j in ranked[:MOST_INPUTS]:
+            caption = f"How {output} depends on {notes.input_names[j]}, {others}."
+            if X is not None and not notes.input_names[j].levels:
+                caption += " Ticks divide the rows into tenths."
+            title = f"Dependence of {output} on {notes.input_names[j]}"
+            yield Picture(f"dependence-{i}-{j}", title, caption, partial(_dependence, model, j, X, i, ends))
+    for first, second, strength in strongest_interactions(model, list(ranked), MOST_INTERACTIONS):
+        if strength >= WEAKEST_INTERACTION:
+            names = f"{notes.input_names[first]} and {notes.input_names[second]}"
+            caption = (
+                f"How {notes.output_names[0]} depends on {names} together, {others}: their joint effect differs from "
+                f"the sum of their own by {show(strength, '.2g')} standard deviations of the output."
+            )
+            draw = partial(_interaction, model, first, second, X)
+            yield Picture(f"interaction-{first}-{second}", f"Interaction of {names}", caption, draw)
+
+
+def picture_of_importance(model: NetworkRegressor, found: Floats, ranked: Sequence[int], called: str) -> Picture:
+    """Draw the bars of importance."""
+    caption = (
+        f"How much the error grows when the values of an input are shuffled among the {called}, in standard deviations "
+        f"of the output. Inputs that make no difference are left out."
+    )
+
+    def draw(ax: "Axes") -> str:
+        draw_importance(model, found, ranked, ax)
+        names = model.data_notes_.input_names
+        said = ", ".join(f"{one_line(names[j])} {show(found[j], '.2g')}" for j in ranked[:MOST_INPUTS])
+        return f"Growth of the error, the largest first: {said}."
+
+    return Picture("importance", "Which inputs matter", caption, draw)
+
+
+def pictures_of_size(model: NetworkRegressor) -> Iterator[Picture]:
+    """Choose pictures of how many terms there are, and what fewer would cost."""
     yield _size_picture(model)
     if isinstance(model, AnnealedRegressor) and len(model.path_) > FEW_TERMS:
         yield _path_picture(model)
-    if not notes.is_curve:
-        others = f"averaged over the {called}" if X is not None else "with the other inputs at their means"
-        for i, output in enumerate(notes.output_names[:MOST_OUTPUTS]):
-            for j in rank_by_effect(model).tolist()[:MOST_INPUTS]:
-                caption = f"How {output} depends on {notes.input_names[j]}, {others}."
-                title = f"Dependence of {output} on {notes.input_names[j]}"
-                yield Picture(f"dependence-{i}-{j}", title, caption, partial(_dependence, model, j, X, i))
-    yield _term_picture(model, X)
+
+
+def pictures_of_search(model: NetworkRegressor, X: ArrayLike | None) -> Iterator[Picture]:
+    """Choose pictures of where the terms are and how the chains went."""
+    if model._single_network.n_terms > 0 and rank_numbers(model):
+        yield _term_picture(model, X)
     yield from _chain_pictures(model)
+
+
+def _curve(model: NetworkRegressor, feature: int, X: ArrayLike | None, output: int) -> Curve:
+    rows = None if X is None else check_inputs(model, X)
+    return partial_dependence(model, feature, rows, output=output)
+
+
+def common_ends(curves: Sequence[Curve], least: float) -> tuple[float, float]:
+    """Find the ends of an axis that all curves fit on, no shorter than `least`."""
+    values = np.concatenate([part for each in curves for part in (each.mean, each.low, each.high) if part is not None])
+    low, high = float(values.min()), float(values.max())
+    room = 0.5 * max(least - (high - low), 0.0) + 0.05 * max(high - low, least)
+    return low - room, high + room
 
 
 def _size_picture(model: NetworkRegressor) -> Picture:
@@ -132,8 +207,34 @@ def _fit(model: NetworkRegressor, rows: Rows | None, output: int, ax: "Axes") ->
     return f"{count(len(up), 'row')} near the diagonal, with a root mean square error of {rmse}."
 
 
-def _dependence(model: NetworkRegressor, feature: int, X: ArrayLike | None, output: int, ax: "Axes") -> str:
+def _residuals(model: NetworkRegressor, rows: Rows, output: int, ax: "Axes") -> str:
+    plot_residuals(model, *rows, output=output, ax=ax)
+    residuals = np.asarray(ax.lines[-1].get_ydata(), dtype=np.float64)
+    return f"{count(len(residuals), 'row')}, with residuals from {residuals.min():.3g} to {residuals.max():.3g}."
+
+
+def _calibration(model: NetworkRegressor, rows: Rows, output: int, ax: "Axes") -> str:
+    plot_calibration(model, *rows, output=output, ax=ax)
+    asked, inside = np.asarray(ax.lines[-1].get_data(), dtype=np.float64)
+    return (
+        ", ".join(f"{found:.0f} % inside {each:.0f} % intervals" for each, found in zip(asked, inside, strict=True))
+        + "."
+    )
+
+
+def _interaction(model: NetworkRegressor, first: int, second: int, X: ArrayLike | None, ax: "Axes") -> str:
+    plot_interaction(model, (first, second), X, ax=ax)
+    names = model.data_notes_.input_names
+    return (
+        f"The prediction over {one_line(names[first])} and {one_line(names[second])}, the other inputs averaged over."
+    )
+
+
+def _dependence(
+    model: NetworkRegressor, feature: int, X: ArrayLike | None, output: int, ends: tuple[float, float], ax: "Axes"
+) -> str:
     plot_dependence(model, feature, X, output=output, ax=ax)
+    ax.set_ylim(*ends)
     across, up = np.asarray(ax.lines[0].get_data(), dtype=np.float64)
     return _describe_curve(model, across, up, feature, output)
 

@@ -23,7 +23,7 @@ from saltus.engine.drivers.outputs import (
 from saltus.engine.drivers.steppers import GStepper, RidgeStepper, Stepper, Walk
 from saltus.engine.drivers.stop import StopSignal
 from saltus.engine.kernels.state import ACCEPTED, CHOSEN, State, make_workspace, start_record, start_state
-from saltus.engine.problem.design import Design
+from saltus.engine.problem.design import Design, charging_for_sets
 from saltus.engine.problem.span import GPrior
 from saltus.engine.results.draws import Draw, Draws
 from saltus.engine.results.network import Network, make_network
@@ -322,19 +322,20 @@ def _grow_under_g(
 
     The borehole function without noise, 1 000 rows, variance left unexplained: 2e-5 under g = N, 1e-7 so.
     """
-    # A term that is the best of many that were drawn stands for so little of nu.
+    # A term that is the best of many that were drawn stands for so little of nu; so does a set of levels.
     charge = float(np.log(max(policy.candidates_of(int(stepper.design.box.varies.sum())), 1)))
     if stepper.design.descends[0]:
         landscape = Landscape.of(stepper.design, rng, policy=policy)
         n_terms = policy.terms_of_long_descent(stepper.design.problem.n_total)
         terms = grow_and_descend(rng, stepper.design, landscape, state, stop_signal.go_on, n_terms).terms
     else:
-        terms = grow_best(rng, stepper.design, state, policy, stop_signal.go_on, charge=charge)
+        terms = grow_best(rng, charging_for_sets(stepper.design), state, policy, stop_signal.go_on, charge=charge)
     while stop_signal.go_on():
         set_terms(stepper.design, state, terms)
         if not stepper.widen(state):
             break
-        terms = grow_best(rng, stepper.design, state, policy, stop_signal.go_on, charge=charge, start=terms)
+        design = charging_for_sets(stepper.design)
+        terms = grow_best(rng, design, state, policy, stop_signal.go_on, charge=charge, start=terms)
     return terms
 
 

@@ -136,6 +136,26 @@ def with_variant(design: Design, X: Floats, mixture: FittedMixture, criterion: C
     return replace(design, others=(*design.others, _informed(other)))
 
 
+def charging_for_sets(design: Design) -> Design:
+    """Charge a search for the sets of levels that its terms have, where a prior would: as many parameters, 1 each.
+
+    The best of all 2^L sets explains so much more of the noise than one that is drawn, that a network which grows
+    without a charge is made of them. Without categories, the design is as it was.
+    """
+    n_of_sets = design.mixture.worth_of_sets
+    if n_of_sets == 0:
+        return design
+    problem = design.problem
+    n_outputs = design.Y.shape[1]
+    # By the count of all parameters, coefficients among them, which a column takes back.
+    most = design.k_max * (n_outputs * problem.families.most_columns + n_of_sets)
+    criterion = problem.criterion._replace(
+        by_count=np.arange(most + 1, dtype=np.float64), a_column=problem.criterion.a_column - n_outputs
+    )
+    families = problem.families._replace(counts_levels_only=True)
+    return replace(design, problem=problem._replace(families=families, criterion=criterion))
+
+
 def _informed(design: Design) -> Design:
     """Let births be drawn where the data suggest, once and for all: so that the law does not depend on the state."""
     if not design.mixture.is_informed():

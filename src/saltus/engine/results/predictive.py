@@ -17,6 +17,7 @@ from saltus._typing import Floats, Ints
 from saltus.engine.problem.design import Design
 from saltus.engine.problem.scaling import Box, OutputScale, from_mean
 from saltus.engine.results.draws import Draw
+from saltus.engine.results.network import Network, slope_of
 from saltus.families import FittedMixture
 
 # Rows are taken so many at a time that the means and scales of all draws fill no more than this.
@@ -174,6 +175,16 @@ class Predictive:
                 noise[j, :, i] = unit
         squared = self.outputs.scale**2
         return Mixture(self.outputs.mean + self.outputs.scale * mean, squared * signal, squared * noise, self.degrees)
+
+    def networks(self) -> Iterator[Network]:
+        """Go through the networks of the draws, each with the mean of its coefficients."""
+        features = self.features
+        for draw in self.draws:
+            slope = slope_of(features.spreads, features.kept, draw.mean)
+            constant, coefficients = draw.mean[0], draw.mean[1 + len(features.kept) :]
+            yield Network(
+                features.box, features.mixture, self.outputs, features.means, constant, slope, draw.terms, coefficients
+            )
 
     def functions(self, rng: np.random.Generator, X: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Draw the function (N, c) at rows of X under each draw, given the variances (c,) of its noise."""

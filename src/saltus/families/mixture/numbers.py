@@ -7,7 +7,7 @@ import numpy as np
 
 from saltus._typing import Floats, Ints
 from saltus.families.family import TermNumbers
-from saltus.families.words import Numbers
+from saltus.families.words import Numbers, PageTerms
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,24 @@ class MixtureNumbers:
         """Write what a term is, and what its symbols mean."""
         return "\n".join(numbers.html() for _, numbers in self.parts)
 
+    def narrowest(self) -> Floats | None:
+        """Find how narrow the narrowest term is along each input (d,), in its unit; None where terms have no width."""
+        found = [each for _, numbers in self.parts if (each := numbers.narrowest()) is not None]
+        return np.min(found, axis=0) if found else None
+
     def cells_of_inputs(self) -> tuple[str, str, list[str | float]] | None:
         """Say what there is to add to a table of inputs: what the first family with something says."""
         return next((cells for _, numbers in self.parts if (cells := numbers.cells_of_inputs()) is not None), None)
+
+    def for_page(self) -> list[tuple[Ints, PageTerms]] | None:
+        """Give the columns of each family to a page that evaluates them; None where no page can."""
+        found = []
+        for which, numbers in self.parts:
+            pages = numbers.for_page()
+            if pages is None:
+                return None
+            found += [(which[own], page) for own, page in pages]
+        return found
 
     def tables(
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str

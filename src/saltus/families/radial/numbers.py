@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from saltus._typing import Bools, Floats
+from saltus._typing import Bools, Floats, Ints
 from saltus.families.profiles import Profile
 from saltus.families.radial.distances import squared_distances
-from saltus.families.words import Numbers, round_digits
+from saltus.families.words import Numbers, PageTerms, finite_or_none, round_digits
 
 if TYPE_CHECKING:
     from saltus.families.radial.family import FittedRadial
@@ -102,12 +102,28 @@ class RadialNumbers:
             f"</p>\n<p><var>μ</var><sub>j</sub> is centre j, <var>c</var><sub>j</sub> its coefficient, {symbols}.</p>"
         )
 
+    def narrowest(self) -> Floats | None:
+        """Find how narrow the narrowest term is along each input (d,), in its unit."""
+        return self.length_scales * self.widths.min() if len(self.widths) and self.profile.has_width else None
+
     def cells_of_inputs(self) -> tuple[str, str, list[str | float]] | None:
         """Say what there is to add to a table of inputs: a caption, the name of a column, and its cells (d,)."""
         if self.matrix is not None or len(self.centers) == 0:
             return None
         cells: list[str | float] = [scale if np.isfinite(scale) else "off" for scale in self.length_scales.tolist()]
         return ", and the length scales l of the terms", "length scale l", cells
+
+    def for_page(self) -> list[tuple[Ints, PageTerms]]:
+        """Give the terms to a page that evaluates them: a centre and a width each."""
+        heading = {
+            "kind": "radial",
+            "profile": self.profile.script,
+            "scales": finite_or_none(self.length_scales),
+            "matrix": None if self.matrix is None else self.matrix.tolist(),
+        }
+        columns = [[center, width] for center, width in zip(self.centers.tolist(), self.widths.tolist(), strict=True)]
+        profiles = {self.profile.script: f"s => {self.profile.script}"}
+        return [(np.arange(len(columns)), PageTerms(heading, columns, profiles))]
 
     def tables(
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str

@@ -67,8 +67,14 @@ class UserNumbers:
             said += " In the terms, an input beyond the range of the data counts as at its edge."
         return f"<p>{said}</p>"
 
+    def narrowest(self) -> None:
+        """Say nothing of widths along inputs."""
+
     def cells_of_inputs(self) -> None:
         """Add nothing to a table of inputs."""
+
+    def for_page(self) -> None:
+        """Give nothing: a page cannot run what is written in NumPy."""
 
     def tables(
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str

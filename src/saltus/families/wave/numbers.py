@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from saltus._typing import Floats, Ints
-from saltus.families.line_numbers import weighted_sum
+from saltus.families.line_numbers import page_of_lines, weighted_sum
 from saltus.families.line_profiles import TWO_PI
-from saltus.families.words import Numbers, round_digits
+from saltus.families.wave.kernels import N_COLUMNS, QUARTER
+from saltus.families.words import Numbers, PageTerms, round_digits
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,21 @@ class WaveNumbers:
             said += " In the waves, an input beyond the range of the data counts as at its edge."
         return f"<p>{said}</p>"
 
+    def narrowest(self) -> None:
+        """Say nothing of widths along inputs."""
+
     def cells_of_inputs(self) -> None:
         """Add nothing to a table of inputs."""
+
+    def for_page(self) -> list[tuple[Ints, PageTerms]]:
+        """Give the waves to a page that evaluates them: a sine is a cosine a quarter of a cycle later."""
+        columns = [
+            [["wave", wave.inputs.tolist(), wave.frequencies.tolist(), wave.origins.tolist(), -QUARTER * part, 0.0]]
+            for wave in self.waves
+            for part in range(N_COLUMNS)
+        ]
+        pages = page_of_lines([[factor] for (factor,) in columns], self.low, self.high, self.at_gaps)
+        return [(np.arange(len(columns)), pages)]
 
     def tables(
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str
