@@ -4,7 +4,7 @@ Eight truths of `benchmarks.compare` with noise that is known, 500 rows. For eac
 truth; the share of 500 new rows at which the function, and a new y, are inside central intervals of 50, 80 and 95 %;
 the posterior probability that the noise is smaller than it is, which should be 1/2 in the mean; the median and the
 largest R-hat of the function at 20 points; the number of terms; CPU seconds on one thread. ``--times 10`` has chains
-ten times as long.
+ten times as long. ``--many-inputs``: a line in five inputs of nearly as many as there are rows, or more.
 """
 
 import argparse
@@ -50,6 +50,34 @@ def measure(name: str, seed: int, times: int, options: dict) -> dict[str, float]
     return found
 
 
+def measure_many_inputs(n_rows: int, n_inputs: int, seed: int, options: dict) -> dict[str, float]:
+    """Fit a line in five of nearly as many inputs as rows, or more, and find whether intervals hold what they say."""
+    rng = np.random.default_rng(seed)
+    X, X_new = rng.standard_normal((n_rows, n_inputs)), rng.standard_normal((N_NEW, n_inputs))
+    slopes = np.zeros(n_inputs)
+    slopes[:5] = (1.0, -1.0, 0.5, 0.5, -2.0)
+    y, y_new = X @ slopes + rng.standard_normal(n_rows), X_new @ slopes + rng.standard_normal(N_NEW)
+    model = BayesianRegressor(random_state=seed, **options).fit(X, y)
+    found = {"error": float(np.sqrt(np.mean((model.predict(X_new) - X_new @ slopes) ** 2)))}
+    for level in LEVELS:
+        low, high = model.predict_interval(X_new, level)
+        found[f"y {level:.0%}"] = float(np.mean((low <= y_new) & (y_new <= high)))
+    spread = float(model._predictive.outputs.scale[0])
+    draws = [draw for chain in model.chains_ for draw in chain.draws]
+    found["P(noise <)"] = float(np.mean([draw.sigma_squared[0] * spread**2 < 1.0 for draw in draws]))
+    return {**found, "degrees": float(model.effective_parameters_)}
+
+
+def print_lines(lines: dict[str, list[dict[str, float]]]) -> None:
+    """Print the means of each line under their titles."""
+    for number, (name, each) in enumerate(lines.items()):
+        if number == 0:
+            print(f"{'':>14}" + "".join(f"{title:>11}" for title in each[0]))
+        print(
+            f"{name:>14}" + "".join(f"{np.mean([one[title] for one in each]):11.3f}" for title in each[0]), flush=True
+        )
+
+
 def parse_option(text: str) -> tuple[str, str | float]:
     """Read NAME=VALUE, the value a number if it can be one."""
     name, _, value = text.partition("=")
@@ -69,11 +97,16 @@ def main() -> None:
     parser.add_argument("--basis", default="auto")
     parser.add_argument("--prior", default="auto")
     parser.add_argument("--options", nargs="*", default=[], metavar="NAME=VALUE", help="more options of the model")
+    parser.add_argument("--many-inputs", action="store_true", help="nearly as many inputs as rows, or more, instead")
     options = parser.parse_args()
     lines = {}
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    chosen = {"basis": options.basis, "prior": options.prior, **dict(map(parse_option, options.options))}
+    if options.many_inputs:
+        shapes = ((110, 100), (60, 20), (50, 100))
+        print_lines({f"{n} x {d}": [measure_many_inputs(n, d, seed, chosen) for seed in seeds] for n, d in shapes})
+        return
     for name in options.truths:
-        seeds = range(options.first_seed, options.first_seed + options.seeds)
-        chosen = {"basis": options.basis, "prior": options.prior, **dict(map(parse_option, options.options))}
         each = [measure(name, seed, options.times, chosen) for seed in seeds]
         lines[name] = {title: float(np.mean([one[title] for one in each])) for title in each[0]}
         if len(lines) == 1:

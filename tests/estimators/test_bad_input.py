@@ -448,3 +448,63 @@ def test_parts():
             Radial("gaussian", width=wrong)
         with pytest.raises(ValueError, match="positive"):
             Constant(wrong)
+
+
+def test_masked_values_are_missing(data):
+    X, y = data
+    masked = np.ma.array(X.copy(), mask=np.zeros(X.shape, dtype=bool))
+    masked[::5, 0], gaps = np.ma.masked, X.copy()
+    masked.data[::5, 0], gaps[::5, 0] = 1e6, np.nan
+    model = fit(masked, y)
+    assert same(model.networks_, fit(gaps, y).networks_)
+    np.testing.assert_array_equal(model.predict(masked), model.predict(gaps))
+    y_masked = np.ma.array(y, mask=np.arange(30) == 4)
+    with pytest.warns(MissingTargetWarning, match="missing in 1 of 30 rows"):
+        assert fit(X, y_masked).data_notes_.n_rows == 29
+    with pytest.raises(ValueError, match=r"sample_weight is masked in some rows\. Give every row a weight"):
+        paper(**QUICK).fit(X, y, sample_weight=np.ma.array(np.ones(30), mask=np.arange(30) == 4))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda y: y.astype(str),
+        lambda y: [f"{value:.17f}".replace(".", ",") for value in y],
+        lambda y: pd.Series(y, dtype="Float64"),
+        lambda y: y.astype(object),
+        lambda y: pd.Series(pd.Categorical(y)),
+    ],
+)
+def test_targets_that_are_numbers_after_all(data, make):
+    X, y = data
+    np.testing.assert_allclose(fit(X, make(y)).predict(X), fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("gap", ["", "nan", None, pd.NA, pd.NaT, np.nan])
+def test_targets_in_text_and_objects_may_be_missing(data, gap):
+    X, y = data
+    spoiled = np.array([gap, *y[1:].astype(str)], dtype=object)
+    with pytest.warns(MissingTargetWarning, match="missing in 1 of 30 rows"):
+        assert fit(X, spoiled).data_notes_.n_rows == 29
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        (["a", "b"] * 15, ValueError, "y holds text, such as 'a'.*Classification is not offered yet"),
+        ([1.0] * 29 + ["a"], ValueError, "y holds text, such as 'a'"),
+        (["1,234", "5,678"] * 15, ValueError, "y holds numbers that can be read in several ways, such as '1,234'"),
+        (
+            np.datetime64("2024-01-01") + np.arange(30),
+            ValueError,
+            "y holds dates, such as '2024-01-01'.*Count the time",
+        ),
+        (np.arange(30).astype("timedelta64[s]"), ValueError, "y holds spans of time"),
+        (pd.Series(pd.period_range("2020", periods=30, freq="D")), TypeError, "y has 'Period', such as '2020-01-01'"),
+        (sparse.csr_matrix(np.ones((30, 1))), TypeError, r"y is sparse, .* Pass y\.toarray"),
+        (None, ValueError, "requires y to be passed, but the target y is None"),
+    ],
+)
+def test_targets_that_are_no_numbers(data, y, error, message):
+    with pytest.raises(error, match=message):
+        fit(data[0], y)

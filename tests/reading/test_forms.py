@@ -27,6 +27,8 @@ from saltus.reading.forms import find_date_forms, find_number_forms
         (["(1,200.0)", "5"], [-1200, 5]),
         (["\N{MINUS SIGN}5", "+3.2"], [-5, 3.2]),
         (["true", "False", "2"], [1, 0, 2]),
+        (["inf", "-Infinity", "1e999"], [float("inf"), -float("inf"), float("inf")]),
+        (["1" * 400, "0." + "3" * 100], [float("inf"), 1 / 3]),
     ],
 )
 def test_numbers_are_read(cells, numbers):

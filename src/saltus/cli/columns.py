@@ -9,7 +9,7 @@ import numpy as np
 from saltus._typing import Bools, Floats
 from saltus.cli.tables import Table, TableError
 from saltus.cli.tables.table import quote
-from saltus.estimators.checks import check_magnitude
+from saltus.estimators.checks import HOW_TO_CLASSIFY, check_magnitude
 from saltus.inspection.document import count, join_names, one_line
 from saltus.reading import ColumnTable, TableReader
 from saltus.reading.readers import CategoryReader, DateReader
@@ -80,7 +80,7 @@ def choose_data(
             f"Which column is to be predicted? Say so with --target. {table.source} has: {', '.join(table.columns)}."
         )
     _check_names(table, targets, inputs, without, categories)
-    Y = np.stack([table.numbers(name) for name in targets], axis=1)
+    Y = np.stack([_target_of(table, name) for name in targets], axis=1)
     has_target: Bools = np.asarray(np.isfinite(Y).all(axis=1))
     check_magnitude(Y[has_target], _labels(table, targets))
     dropped = _dropped_rows(Y, targets)
@@ -92,20 +92,35 @@ def choose_data(
         if np.ptp(values) == 0:
             raise TableError(f"{quote(name)} is {values[0]:g} in every row: there is nothing to predict.")
     asked = inputs or [name for name in table.columns if name not in (*targets, *without)]
+    unusable = (
+        {} if inputs else {name: table.columns[name].refusal for name in asked if table.columns[name].is_unusable}
+    )
     wanted = [
         table.as_input(name, is_category=name in categories, is_wanted=bool(inputs) or name in categories)
         for name in asked
+        if name not in unusable
     ]
-    X = ColumnTable(tuple(wanted)).take(has_target) if wanted else ColumnTable(())
+    if not wanted:
+        raise TableError(
+            f"{table.source} has no column to predict {join_names(targets)} from: "
+            f"{'the others are left out by --drop' if without else 'it has no others'}."
+        )
+    X = ColumnTable(tuple(wanted)).take(has_target)
     reader = _read(table, X, targets)
-    left_out = dict(reader.left_out)
+    left_out = dict(reader.left_out) | {name: f"it is {why}" for name, why in unusable.items()}
     if not inputs:
         left_out |= {f"column {j + 1}": "it has no name" for j, name in enumerate(table.header) if not name}
     kept = ColumnTable(tuple(X.columns[each.column] for each in sorted(reader.readers, key=lambda each: each.column)))
     numbers = {each.name: X.columns[each.column].values for each in reader.numbers.values() if each.form is None}
     check_magnitude(np.stack([*numbers.values(), np.ones(len(Y))], axis=1), _labels(table, [*numbers, ""]))
     values = {**numbers, **dict(zip(targets, Y.T, strict=True))}
-    notes = [dropped, *_readings(reader, kept), *_suspicions(values), *_copies(numbers, Y, targets)]
+    notes = [
+        dropped,
+        *_classes(dict(zip(targets, Y.T, strict=True))),
+        *_readings(reader, kept),
+        *_suspicions(values),
+        *_copies(numbers, Y, targets),
+    ]
     return Data(kept, Y, [column.name for column in kept.columns], list(targets), left_out, notes)
 
 
@@ -116,6 +131,30 @@ def _read(table: Table, X: ColumnTable, targets: Sequence[str]) -> TableReader:
     except ValueError as error:
         why = str(error).partition("No column of X can be used.")[2]
         raise TableError(f"{table.source} has no column to predict {join_names(targets)} from.{why}") from error
+
+
+def _target_of(table: Table, name: str) -> Floats:
+    try:
+        return table.numbers(name)
+    except TableError as error:
+        flaw = table.column(name).flaw
+        if flaw is None or flaw.looks_like != "text" or table.column(name).refusal is None:
+            raise
+        raise TableError(f"{error} A model predicts numbers. {HOW_TO_CLASSIFY}") from error
+
+
+def _classes(targets: dict[str, Floats]) -> list[str]:
+    """Say of a target that has two values only that it is predicted as a number."""
+    said = []
+    for name, values in targets.items():
+        low, high = values.min(), values.max()
+        if np.isin(values, (low, high)).all():
+            what = f", the probability of {high:g}" if (low, high) == (0, 1) else ""
+            said.append(
+                f"{one_line(name)} is either {low:g} or {high:g}, and is predicted as a number{what}: classification "
+                f"is not offered yet."
+            )
+    return said
 
 
 def _labels(table: Table, names: Sequence[str]) -> list[str]:

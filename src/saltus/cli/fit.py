@@ -5,7 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltus.cli.console import DONE, INTERRUPTED, note
-from saltus.cli.options import add_command, add_output, add_reading, jobs, positive, read, seconds, seed, share
+from saltus.cli.options import (
+    add_command,
+    add_output,
+    add_reading,
+    jobs,
+    positive,
+    read,
+    seconds,
+    seed,
+    share,
+    split_names,
+)
 from saltus.cli.outputs import check_input, check_output, check_page, name_beside, still_free
 from saltus.families.options import DEFAULT_NAME, NAMES, OPTIONS
 
@@ -145,7 +156,7 @@ def run(options: argparse.Namespace) -> int:
     if options.bayes and options.criterion is not None:
         raise ValueError("--bayes averages over all sizes and needs no --criterion. Leave one of the two out.")
     check_input(options.data)
-    table = read(options, wanted=options.target, as_text=options.category)
+    table = read(options, wanted=split_names(options.target), as_text=split_names(options.category))
     from saltus.cli.columns import choose_data, resolve_names
     from saltus.cli.rows import describe_split, split_rows
     from saltus.inspection.document import paragraphs

@@ -1,5 +1,6 @@
 """The inputs of a model, found by name among the columns of a table."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from saltus._typing import Bools
 from saltus.cli.tables import Table, TableError
 from saltus.cli.tables.table import suggest
 from saltus.estimators import NetworkRegressor
+from saltus.estimators.checks import UnreadableValuesWarning
 from saltus.inspection.document import join_names, one_line
 from saltus.reading import Column, ColumnTable
 from saltus.reading.readers import CategoryReader
@@ -15,7 +17,10 @@ from saltus.reading.readers import CategoryReader
 
 def column_names(model: NetworkRegressor) -> list[str]:
     """Name the columns that a model was fitted to, those that it left out too."""
-    return [str(name) for name in getattr(model, "feature_names_in_", model.data_notes_.input_names)]
+    names = [str(name) for name in getattr(model, "feature_names_in_", map("x{}".format, range(model.n_features_in_)))]
+    for reader in model._reader.readers:  # which know columns that are named by numbers, as scikit-learn does not
+        names[reader.column] = reader.name
+    return names
 
 
 def category_names(model: NetworkRegressor) -> list[str]:
@@ -34,7 +39,10 @@ def match_inputs(table: Table, model: NetworkRegressor) -> ColumnTable:
         close = suggest(absent[0], list(table.columns))
         raise TableError(f"{table.source} lacks {join_names(absent)}, which the model predicts from.{hint}{close}")
     nothing = np.full(table.n_rows, np.nan)
-    found = [table.as_input(name) if name in table.columns else Column(name, nothing) for name in names]
+    used = [name in table.columns and name not in unused for name in names]
+    found = [
+        table.as_input(name) if is_used else Column(name, nothing) for name, is_used in zip(names, used, strict=True)
+    ]
     for column, reader in ((found[each.column], each) for each in model._reader.numbers.values()):
         if reader.form is None:
             table.numbers(column.name)  # or it says what else is in it
@@ -61,7 +69,9 @@ def describe_inputs(table: Table, X: ColumnTable, model: NetworkRegressor) -> li
             f"{one_line(name)} has levels in {rows} that the training data did not have, or hardly, such as "
             f"{example!r}; they count as {reader.labels[reader.other]!r}."
         )
-    values = model.encode(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreadableValuesWarning)  # the prediction will say so
+        values = model.encode(X)
     beyond = (inputs.min > values) | (inputs.max < values)
     if beyond.any():
         counts = [f"{name} ({n})" for name, n in zip(inputs.names, beyond.sum(axis=0), strict=True) if n]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from saltus.cli.tables import Table
     from saltus.estimators import NetworkRegressor
@@ -141,3 +141,8 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return float("nan")
+
+
+def split_names(given: "Sequence[str]") -> list[str]:
+    """List all names that may be meant, before there is a table to say whether one with commas is several."""
+    return [*given, *(part.strip() for name in given for part in name.split(",") if "," in name)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import (
@@ -19,7 +19,10 @@ from sklearn.utils.validation import (
 
 from saltus._typing import Bools, Floats, Ints
 from saltus.estimators.notes import ColumnNotes, DataNotes, given_output_names, name_inputs, name_outputs
-from saltus.reading import Column, ColumnTable, TableReader, columns_of, is_table
+from saltus.reading import Column, ColumnTable, TableReader, columns_of, is_table, take_table, unmasked
+from saltus.reading.arrays import READ_BY_COLUMN
+from saltus.reading.columns import make_column, quote
+from saltus.reading.forms import find_number_forms
 from saltus.reading.readers import numbers_of
 
 # Squares and products of values within these bounds can be represented.
@@ -27,7 +30,13 @@ SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
 
 # How scikit-learn reads inputs that are numbers.
 READ = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-MOST_LOOKED_AT = 1000  # values of y, for text among them
+HOW_TO_CLASSIFY = (
+    "Classification is not offered yet: if there are two classes, their probability can be predicted as a number that "
+    "is 0 or 1."
+)
+HOW_TO_COUNT_TIME = "Count the time from a date of your choice, in days for instance."
+HOW_TO_WRITE_NUMBERS = "Write them with a point before decimals and nothing between thousands."
+INFINITE_REMEDY = "Correct it, or make it missing."
 
 
 class MissingTargetWarning(UserWarning):
@@ -55,7 +64,8 @@ class TrainingData:
 
 def check_data(estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingData:
     """Check what `fit` was given, by scikit-learn's rules and ours, and note on the estimator what it was."""
-    X, y, sample_weight = without_missing_targets(X, y, sample_weight)
+    X, given = take_table(X), y
+    X, y, sample_weight = without_missing_targets(X, read_targets(estimator, y), sample_weight)
     columns, outputs = check_columns_and_targets(estimator, X, y)
     weight = _check_frequencies(sample_weight, outputs)
     present = weight > 0
@@ -67,12 +77,12 @@ def check_data(estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayL
         reader.n_levels,
         single_output=np.ndim(outputs) == 1,
     )
-    check_magnitude(data.Y, label_columns("y", given_output_names(y, data.Y.shape[1]), data.Y.shape[1]))
+    check_magnitude(data.Y, label_columns("y", given_output_names(given, data.Y.shape[1]), data.Y.shape[1]))
     estimator.data_notes_ = DataNotes(
         n_rows=len(data.X),
         total_weight=float(data.weight.sum()),
         inputs=ColumnNotes.of(reader.names, data.X, data.weight, reader.levels),
-        outputs=ColumnNotes.of(name_outputs(y, data.Y.shape[1]), data.Y, data.weight),
+        outputs=ColumnNotes.of(name_outputs(given, data.Y.shape[1]), data.Y, data.weight),
         left_out=reader.left_out,
     )
     estimator._reader = reader
@@ -81,7 +91,6 @@ def check_data(estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayL
 
 def check_columns_and_targets(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats | tuple[Column, ...], Floats]:
     """Check X, numbers (N, u) or the columns of a table that has others too, and y, (N,) or (N, c)."""
-    _refuse_text(y)
     if not (is_table(X) or asks_for_categories(estimator)):
         options = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2, **READ}
         inputs, outputs = validate_data(estimator, X, y, **options)
@@ -92,22 +101,47 @@ def check_columns_and_targets(estimator: Any, X: ArrayLike, y: ArrayLike) -> tup
     return columns, outputs
 
 
-def _refuse_text(y: ArrayLike) -> None:
-    values = np.asarray(y, dtype=object).ravel()[:MOST_LOOKED_AT].tolist() if not sparse.issparse(y) else []
-    text = next((value for value in values if isinstance(value, str)), None)
-    if text is not None and not _is_number(text):
+def read_targets(estimator: Any, y: Any) -> Any:
+    """Take y as it is if it is numbers; read numbers of other sorts and in text, NaN where one is missing, or raise."""
+    if y is None:
         raise ValueError(
-            f"y holds text, such as {text!r}, and a regressor predicts numbers. Classification is not offered yet: if "
-            f"there are two classes, their probability can be predicted as a number that is 0 or 1."
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
-
-
-def _is_number(text: str) -> bool:
+    if sparse.issparse(y):
+        raise TypeError("y is sparse, and has to be dense. Pass y.toarray().")
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        values = unmasked(y)
+    except ValueError:  # lists of different lengths, of which the checks to come have something to say
+        return y
+    if values.dtype.kind not in READ_BY_COLUMN or values.ndim == 0 or values.size == 0:
+        return values if isinstance(y, np.ma.MaskedArray) else y
+    columns = [_read_target(column) for column in values.reshape(len(values), -1).T]
+    return np.column_stack(columns).reshape(values.shape)
+
+
+def _read_target(values: NDArray[Any]) -> Floats:
+    if values.dtype.kind == "m":
+        raise _is_no_target("spans of time", values[0], HOW_TO_COUNT_TIME)
+    try:
+        column = make_column("y", values)
+    except TypeError as error:
+        raise TypeError(str(error).replace("the column 'y' of X", "y")) from error
+    if column.is_numbers:
+        return column.values
+    if column.is_dates:
+        raise _is_no_target("dates", values[0], HOW_TO_COUNT_TIME)
+    cells = [str(value) for value in column.present()]
+    forms = find_number_forms(cells)
+    if len(forms) > 1:
+        raise _is_no_target("numbers that can be read in several ways", cells[0], HOW_TO_WRITE_NUMBERS)
+    if not forms:
+        text = next((cell for cell in cells if not find_number_forms([cell])), cells[0])
+        raise _is_no_target("text", text, HOW_TO_CLASSIFY)
+    return numbers_of(column, forms[0])
+
+
+def _is_no_target(what: str, example: Any, remedy: str) -> ValueError:
+    return ValueError(f"y holds {what}, such as {quote(str(example))}, and a regressor predicts numbers. {remedy}")
 
 
 def _check_table(estimator: Any, X: Any, *, fewest_rows: int, reset: bool) -> tuple[Column, ...]:
@@ -115,7 +149,6 @@ def _check_table(estimator: Any, X: Any, *, fewest_rows: int, reset: bool) -> tu
     if isinstance(X, ColumnTable):
         _check_names(estimator, X, reset=reset)
     else:
-        X = X if hasattr(X, "shape") else np.array(X, dtype=object)
         validate_data(estimator, X, skip_check_array=True, reset=reset)
     columns = columns_of(X)
     n_rows = len(columns[0]) if columns else 0
@@ -126,8 +159,14 @@ def _check_table(estimator: Any, X: Any, *, fewest_rows: int, reset: bool) -> tu
         )
     for column in columns:
         if column.is_numbers and np.isinf(column.values).any():
-            raise ValueError(f"Input X contains infinity in its column {column.name!r}.")
+            raise ValueError(f"Input X contains infinity in its column {column.name!r}. {INFINITE_REMEDY}")
     return columns
+
+
+def _refuse_infinity(reader: TableReader, columns: tuple[Column, ...]) -> None:
+    for each in reader.numbers.values():
+        if np.isinf(numbers_of(columns[each.column], each.form)).any():
+            raise ValueError(f"Input X contains infinity in its column {each.name!r}. {INFINITE_REMEDY}")
 
 
 def asks_for_categories(estimator: Any) -> bool:
@@ -161,6 +200,7 @@ def learn_inputs(
         return reader, reader.read_numbers(columns)
     columns = ColumnTable(columns).take(present).columns
     reader = TableReader.learn(columns, weight[present], estimator.categorical_features)
+    _refuse_infinity(reader, columns)
     inputs = reader.read(columns)
     check_magnitude(inputs, label_columns("X", reader.names, inputs.shape[1]))
     numbers = reader.numbers.values()
@@ -193,8 +233,7 @@ def without_missing_targets(
     """Leave out the rows whose target is missing, and say so."""
     try:
         target = np.asarray(y)
-        target = target.astype(np.float64) if target.dtype.kind == "O" else target
-    except (TypeError, ValueError):
+    except ValueError:
         return X, y, sample_weight  # the checks to come have something to say about that
     if target.dtype.kind != "f":
         return X, y, sample_weight
@@ -215,9 +254,11 @@ def without_missing_targets(
 def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
     """Check what `predict` was given, and read it as `fit` did: (N, d), numbers and codes of levels."""
     reader: TableReader = estimator._reader
+    X = take_table(X)
     if reader.takes_numbers and not is_table(X):
         return reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
     columns = _check_table(estimator, X, fewest_rows=1, reset=False)
+    _refuse_infinity(reader, columns)
     for name, (n, example) in reader.unreadable(columns).items():
         warnings.warn(
             f"The column {name!r} holds {example!r} in {_count_rows(n)}, which is not written as in the training data, "
@@ -235,6 +276,8 @@ def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random
 
 
 def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
+    if np.ma.is_masked(sample_weight):
+        raise ValueError("sample_weight is masked in some rows. Give every row a weight; 0 leaves a row out.")
     weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if weight.sum() < 2:
         raise ValueError(

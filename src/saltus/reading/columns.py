@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -12,18 +12,21 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus._typing import Bools, Ints
+from saltus._typing import Bools, Floats, Ints
+from saltus.reading.arrays import READ_BY_COLUMN
 
 # Cells of text that hold no value, in lower case.
 MISSING_WORDS = frozenset(
     [
         *("", "-", "--", ".", "?", "na", "n/a", "nan", "-nan", "<na>", "null", "none", "nat"),
-        *("#n/a", "#na", "#div/0!", "#value!", "#num!", "#ref!", "#name?", "#null!"),
+        *("(missing)", "#n/a", "#na", "#div/0!", "#value!", "#num!", "#ref!", "#name?", "#null!"),
         *("1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"),
     ]
 )
 
 SECONDS_A_MINUTE, MINUTES_AN_HOUR = 60.0, 60.0
+NUMBERS = (int, float, np.number, np.bool_, Decimal, Fraction)
+LONGEST_QUOTE = 40
 
 
 @dataclass(frozen=True)
@@ -133,22 +136,17 @@ def is_table(X: Any) -> bool:
     frame = _frame_of(X)
     if frame is not None:
         return not all(dtype.is_numeric() or dtype == nw.Boolean for dtype in frame.schema.dtypes())
-    if isinstance(X, list | tuple):
-        return any(isinstance(row, list | tuple) and any(isinstance(cell, str) for cell in row) for row in X)
-    return getattr(X, "dtype", None) is not None and getattr(X.dtype, "kind", "") in "OUSMT" and np.ndim(X) == 2
+    return isinstance(X, np.ndarray) and X.dtype.kind in READ_BY_COLUMN and X.ndim == 2
 
 
 def columns_of(X: Any) -> tuple[Column, ...]:
-    """Take the columns of a data frame, of an array of objects, or of lists; columns without names are x0, x1, ..."""
+    """Take the columns of a data frame or of an array; columns without names are x0, x1, ..."""
     if isinstance(X, ColumnTable):
         return X.columns
     frame = _frame_of(X)
     if frame is not None:
         return tuple(_column_of_series(frame[:, j]) for j in range(frame.shape[1]))
-    table = np.asarray(X) if isinstance(X, np.ndarray) else np.array(X, dtype=object)
-    if table.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {table.ndim}D array instead: a table has rows and columns.")
-    return tuple(make_column(f"x{j}", table[:, j]) for j in range(table.shape[1]))
+    return tuple(make_column(f"x{j}", values) for j, values in enumerate(np.asarray(X).T))
 
 
 def _frame_of(X: Any) -> "nw.DataFrame[Any] | None":
@@ -184,31 +182,73 @@ def make_column(name: str, values: NDArray[Any]) -> Column:
     """Make a column of Python's values: all numbers, all dates, or what there is."""
     if values.dtype.kind == "M":
         return Column(name, values.astype("datetime64[us]"))
+    if values.dtype.kind == "m":
+        return Column(name, _seconds(values))
     if values.dtype.kind in "biuf":
         return Column(name, values.astype(np.float64))
-    kept = objects_of([None if _is_nothing(value) else value for value in values.tolist()])
-    present = [value for value in kept if value is not None]
-    if all(isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction) for value in present):
-        numbers = [np.nan if value is None else float(value) for value in kept]
-        return Column(name, np.array(numbers, dtype=np.float64))
-    if all(isinstance(value, date | np.datetime64) for value in present):
+    kept = [_take_value(value) for value in values.tolist()]
+    sorts = set(map(type, kept)) - {type(None)}
+    # Beside numbers or dates, text may only say that there is none.
+    if len(sorts) > 1 and all(map(_is_absent, {value for value in kept if isinstance(value, str)})):
+        kept = [None if isinstance(value, str) else value for value in kept]
+        sorts = {sort for sort in sorts if not issubclass(sort, str)}
+    if all(issubclass(sort, timedelta) for sort in sorts):
+        spans = [np.timedelta64("NaT") if value is None else np.timedelta64(value, "us") for value in kept]
+        return Column(name, _seconds(np.array(spans, dtype="timedelta64[us]")))
+    if all(issubclass(sort, NUMBERS) for sort in sorts):
+        return Column(name, np.array([np.nan if value is None else _number(value) for value in kept], dtype=np.float64))
+    if all(issubclass(sort, date | np.datetime64) for sort in sorts):
         dates = [np.datetime64("NaT") if value is None else _clock(value) for value in kept]
         return Column(name, np.array(dates, dtype="datetime64[us]"))
-    if all(isinstance(value, time) for value in present):
+    if all(issubclass(sort, time) for sort in sorts):
         return Column(name, np.array([np.nan if value is None else hours_of(value) for value in kept]))
-    for value in present:
-        if not isinstance(value, str | int | float | np.number | np.bool_ | Decimal | Fraction):
+    for sort in sorts:
+        if not issubclass(sort, (str, *NUMBERS)):
             raise TypeError(
-                f"float() argument must be a string or a real number, and the column {name!r} of X has "
-                f"{type(value).__name__!r}. Columns may hold numbers, text, dates and times."
+                _describe_strangers(name, sort, next(value for value in kept if type(value) is sort), sorts)
             )
-    return Column(name, kept)
+    return Column(name, objects_of(kept))
+
+
+def _describe_strangers(name: str, sort: type, example: Any, sorts: set[type]) -> str:
+    found = f"the column {name!r} of X has {sort.__name__!r}, such as {quote(str(example))}"
+    if issubclass(sort, date | np.datetime64 | time | timedelta):
+        others = " and ".join(sorted(repr(other.__name__) for other in sorts if other is not sort))
+        return f"{found}, beside {others}. A column holds one of these: correct the other cells, or make them None."
+    return (
+        f"float() argument must be a string or a real number, and {found}. A column holds numbers, text, dates or "
+        f"times: make it one of these, such as text by astype(str), or leave it out."
+    )
+
+
+def _take_value(value: Any) -> Any:
+    """Take a value as it is, bytes as text and spans of time as Python's; None where it says that there is none."""
+    if isinstance(value, str):
+        return value
+    if _is_nothing(value):
+        return None
+    if isinstance(value, np.timedelta64):
+        return value.astype("timedelta64[us]").item()
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
 def _is_nothing(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
     if value is None or isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
         return value is None or bool(value != value)  # NaN and NaT alone differ from themselves
-    return type(value).__name__ in ("NAType", "NaTType")  # pandas' own
+    return type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")  # of pandas and NumPy
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return float("inf")
+
+
+def _seconds(spans: NDArray[np.timedelta64]) -> Floats:
+    return np.asarray(spans / np.timedelta64(1, "s"), dtype=np.float64)
 
 
 def _is_absent(value: Any) -> bool:
@@ -228,3 +268,9 @@ def hours_of(value: time) -> float:
     """Say how many hours after midnight a time is."""
     minutes = value.minute + (value.second + 1e-6 * value.microsecond) / SECONDS_A_MINUTE
     return value.hour + minutes / MINUTES_AN_HOUR
+
+
+def quote(text: str) -> str:
+    """Put a cell in quotation marks, on one line and not too long."""
+    line = " ".join(text.split())
+    return f"'{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}'"

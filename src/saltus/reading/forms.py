@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
+from math import isnan
 
 # What stands around a number, and the number itself: a sign, a currency, digits with what separates them, a unit.
 WRITTEN = re.compile(
@@ -14,8 +15,14 @@ WRITTEN = re.compile(
 )
 PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{RIGHT SINGLE QUOTATION MARK}": "'", "\N{NO-BREAK SPACE}": " "})
 TRUTHS = {"true": 1.0, "false": 0.0}
+INFINITE = {f"{sign}{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "infinity")}
+WORDS = TRUTHS | INFINITE
 
 THREE = 3  # digits of a thousand
+LONGEST = 64  # characters of a number or date; patterns take long to find that longer text is neither
+
+# A sign, a currency, digits with what separates them, a unit.
+Parts = tuple[float, str, str, str]
 
 # What comes before decimals and what separates thousands, the usual ones first.
 SYSTEMS = ((".", ","), (".", " "), (".", "'"), (",", "."), (",", " "))
@@ -34,29 +41,34 @@ class NumberForm:
         """Read a cell; None if it is not written so."""
         found = _take_apart(text)
         if found is None:
-            return TRUTHS.get(text.strip().casefold())
-        sign, prefix, core, suffix = found
+            return _read_plain(text, self.decimal)
+        _, prefix, _, suffix = found
         if (prefix or self.prefix, suffix or self.suffix) != (self.prefix, self.suffix):
             return None
-        value = _read_core(core, self.decimal, self.thousands)
-        return None if value is None else sign * value
+        return self.read_parts(found)
+
+    def read_parts(self, parts: Parts) -> float | None:
+        """Read a cell that was taken apart, whatever its currency and unit."""
+        sign, _, core, _ = parts
+        if not _pattern_of(self.decimal, self.thousands).fullmatch(core):
+            return None
+        return sign * float(core.replace(self.thousands, "").replace(self.decimal, "."))
 
 
-def _take_apart(text: str) -> tuple[float, str, str, str] | None:
+def _take_apart(text: str) -> Parts | None:
     """Find the sign, the currency, the digits and the unit of a number in text."""
-    found = WRITTEN.fullmatch(text.strip().translate(PLAIN))
+    found = WRITTEN.fullmatch(text.strip().translate(PLAIN)) if len(text) <= LONGEST else None
     if found is None or bool(found["open"]) != bool(found["close"]) or (found["sign"] and found["sign_after"]):
         return None
     is_negative = bool(found["open"]) != ((found["sign"] or found["sign_after"]) == "-")
     return -1.0 if is_negative else 1.0, found["prefix"] or "", found["core"].strip(), (found["suffix"] or "").strip()
 
 
-def _read_core(core: str, decimal: str, thousands: str) -> float | None:
+@lru_cache
+def _pattern_of(decimal: str, thousands: str) -> "re.Pattern[str]":
     after = rf"(\{decimal}\d*)?(e[+-]?\d+)?"
     digits = rf"(\d+|[1-9]\d{{0,2}}(\{thousands}\d{{3}})+){after}|\{decimal}\d+(e[+-]?\d+)?"
-    if not re.fullmatch(digits, core, re.IGNORECASE):
-        return None
-    return float(core.replace(thousands, "").replace(decimal, "."))
+    return re.compile(digits, re.IGNORECASE)
 
 
 def find_number_forms(cells: Sequence[str], decimal: str = "") -> list[NumberForm]:
@@ -66,17 +78,17 @@ def find_number_forms(cells: Sequence[str], decimal: str = "") -> list[NumberFor
     so.
     """
     usual = NumberForm(decimal or ".", "," if decimal != "," else ".")
-    if all(_is_plain(cell, usual.decimal) for cell in cells):
+    if all(_read_plain(cell, usual.decimal) is not None for cell in cells):
         return [usual]
     parts = [found for cell in cells if (found := _take_apart(cell)) is not None]
     prefixes, suffixes = {found[1] for found in parts} - {""}, {found[3] for found in parts} - {""}
-    n_truths = sum(cell.strip().casefold() in TRUTHS for cell in cells)
-    if len(parts) + n_truths < len(cells) or len(prefixes) > 1 or len(suffixes) > 1:
+    n_words = sum(cell.strip().casefold() in WORDS for cell in cells)
+    if len(parts) + n_words < len(cells) or len(prefixes) > 1 or len(suffixes) > 1:
         return []
     prefix, suffix = (next(iter(each), "") for each in (prefixes, suffixes))
     systems = [system for system in SYSTEMS if decimal in ("", system[0])]
     forms = [NumberForm(*system, prefix, suffix) for system in systems]
-    values = [(form, [form.read(cell) for cell in cells]) for form in forms]
+    values = [(form, [form.read_parts(each) for each in parts]) for form in forms]
     readings: list[tuple[NumberForm, list[float | None]]] = []
     for form, numbers in values:
         if None not in numbers and all(numbers != others for _, others in readings):
@@ -113,15 +125,16 @@ def _is_proved(form: NumberForm, cores: Sequence[str]) -> bool:
     return many and all(len(core) <= THREE for core in whole)
 
 
-def _is_plain(cell: str, decimal: str) -> bool:
+def _read_plain(cell: str, decimal: str) -> float | None:
+    """Read a number that is written as computers do, or a word that stands for one; None if it is neither."""
     word = cell.strip().casefold()
-    if word in TRUTHS:
-        return True
+    if word in WORDS:
+        return WORDS[word]
     try:
-        float(word if decimal == "." else word.replace(".", "x").replace(",", "."))
+        value = float(word if decimal == "." else word.replace(".", "x").replace(",", "."))
     except ValueError:
-        return False
-    return "_" not in word
+        return None
+    return None if "_" in word or isnan(value) else value
 
 
 def _from_iso(text: str) -> datetime:
@@ -153,7 +166,7 @@ def date_reader(form: str) -> Callable[[str], datetime]:
 def find_date_forms(cells: Iterable[str]) -> list[str]:
     """Find the ways in which all cells can be read as dates: none, one, or several that disagree."""
     cells = [cell.strip() for cell in cells]
-    if not all(LOOKS_LIKE_A_DATE.fullmatch(cell) for cell in cells):
+    if not all(len(cell) <= LONGEST and LOOKS_LIKE_A_DATE.fullmatch(cell) for cell in cells):
         return []
     readings: list[tuple[str, list[datetime]]] = []
     for form in DATE_FORMS:

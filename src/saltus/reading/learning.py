@@ -1,17 +1,20 @@
 """What to make of each column of a table: a number, a category, a date, or nothing, and why."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from saltus._typing import Floats
 from saltus.families.inputs import MOST_LEVELS
-from saltus.reading.columns import Column, with_values
+from saltus.reading.columns import Column, quote, with_values
 from saltus.reading.forms import CLOCKS, NumberForm, find_date_forms, find_number_forms
 from saltus.reading.readers import (
     MISSING,
     OTHER,
+    WEEKDAYS,
     CategoryReader,
     DateReader,
     NumberReader,
@@ -20,22 +23,24 @@ from saltus.reading.readers import (
     label_of,
     numbers_of,
     useful_parts,
+    weekdays_of,
 )
 
 # A level that fewer rows have is rare.
 FEWEST_ROWS_A_LEVEL = 3.0
 # Text with more different numbers in it than this is a column of numbers that has words in it.
 MOST_CODES = 20
+# Of so many cells it is found out whether most are numbers or dates.
+MOST_LOOKED_AT = 1000
 # Numbers are wild that are farther from all others than so many times their range, and no more than this share of rows.
 WILD, MOST_WILD, FEWEST_ROWS_TO_JUDGE = 100.0, 0.005, 20
 # What columns are called that number the rows.
 IDENTIFIER = re.compile(
-    r"(.*[\W_])?(id|ids|idx|index|key|uuid|guid|row|rows|rowid|rownames|no|nr|num|number|record|order|#)|.*[a-z](ID|Id|No|Nr)|"
-    r"|unnamed: \d+",
+    r"(.*[\W_])?(id|ids|idx|index|key|uuid|guid|row|rows|rowid|rownames|no|nr|num|number|record|order|#)|"
+    r"unnamed: \d+|",
     re.IGNORECASE,
 )
 IDENTIFIER_IN_CAMELS = re.compile(r".*[a-z](ID|Id|No|Nr)")
-LONGEST_QUOTE = 40
 
 
 def learn_column(
@@ -47,8 +52,8 @@ def learn_column(
         return "all of its values are missing"
     if n_known < FEWEST_ROWS_A_LEVEL and weight.sum() >= FEWEST_ROWS_TO_JUDGE:
         return f"it has a value in {n_known:g} of {weight.sum():g} rows"
-    if column.is_dates:
-        return _learn_dates(column, number, "")
+    if column.is_dates and not is_category:
+        return _learn_dates(column, number, "", weight)
     if is_category or column.is_category:
         return _learn_category(column, number, weight)
     if column.is_numbers:
@@ -61,26 +66,22 @@ def learn_column(
         return NumberReader(number, column.name, forms[0], found.low, found.high)
     if forms:
         return (
-            f"its numbers can be read in {len(forms)} ways, as in {_quote(_most_telling(cells, forms))}; write them "
+            f"its numbers can be read in {len(forms)} ways, as in {quote(_most_telling(cells, forms))}; write them "
             f"with a point before decimals and nothing between thousands"
         )
     dates = find_date_forms(cells)
     if len(dates) == 1:
-        return _learn_dates(column, number, dates[0])
+        return _learn_dates(column, number, dates[0], weight)
     if dates:
         return (
-            f"its dates can be read in {len(dates)} ways, as in {_quote(cells[0])}; write them as year-month-day, "
+            f"its dates can be read in {len(dates)} ways, as in {quote(cells[0])}; write them as year-month-day, "
             f"such as 2024-12-31"
         )
-    words = [cell for cell in cells if not find_number_forms([cell], column.decimal)]
-    if len(cells) - len(words) > max(MOST_CODES, len(words)):
-        return (
-            f"most of its values are numbers, but some are not, such as {_quote(words[0])}; correct these, or count "
-            f"them as missing"
-        )
+    if (flaw := _find_flaw(cells, column.decimal)) is not None:
+        return flaw
     if not may_be_category:
         raise ValueError(
-            f"The column {column.name!r} of X holds text, such as {_quote(cells[0])}, and categorical_features=None "
+            f"The column {column.name!r} of X holds text, such as {quote(cells[0])}, and categorical_features=None "
             f"allows no categories. Leave it at 'from_dtype', or turn the column into numbers."
         )
     return _learn_category(column, number, weight)
@@ -134,23 +135,46 @@ def _learn_category(column: Column, number: int, weight: Floats) -> CategoryRead
         if value in present:
             counts[label_of(value)] = counts.get(label_of(value), 0.0) + total
     n_missing = float(weight[column.is_missing].sum())
+    n_all, n_others = sum(counts.values()), counts.pop(OTHER, 0.0)  # text that says so itself stands for other levels
     labels = sorted(counts, key=_in_order)
     kept = [label for label in labels if counts[label] >= FEWEST_ROWS_A_LEVEL]
     if not kept and len(labels) > max(2, MOST_CODES):
-        return f"nearly every row has a value of its own, such as {_quote(labels[0])}"
-    if len(labels) - len(kept) < 2:
+        return f"nearly every row has a value of its own, such as {quote(labels[0])}"
+    if len(labels) - len(kept) < 2 and not n_others:
         kept = labels
     n_most = MOST_LEVELS - 2
     if len(kept) > n_most:
         kept = sorted(sorted(kept, key=lambda label: -counts[label])[:n_most], key=_in_order)
-    n_rare = sum(counts[label] for label in labels) - sum(counts[label] for label in kept)
+    n_rare = n_all - sum(counts[label] for label in kept)
     coded = [*kept, *([OTHER] if n_rare > 0 else []), *([MISSING] if n_missing > 0 else [])]
     if len(coded) < 2:
-        return f"it is {_quote(coded[0])} in every row"
+        return f"it is {quote(coded[0])} in every row"
     most_frequent = max(range(len(kept)), key=lambda code: counts[kept[code]], default=0)
     other = len(kept) if n_rare > 0 else most_frequent
     missing = len(coded) - 1 if n_missing > 0 else other
     return CategoryReader(number, column.name, tuple(coded), other, missing)
+
+
+def _find_flaw(cells: Sequence[str], decimal: str) -> str | None:
+    """Say what keeps text from being read as numbers or dates, if most of it is; None where it is words."""
+    some = cells[:: max(1, len(cells) // MOST_LOOKED_AT)]
+    finders: dict[str, Callable[[Sequence[str]], Sequence[Any]]] = {
+        "numbers": partial(find_number_forms, decimal=decimal),
+        "dates": find_date_forms,
+    }
+    for what, find in finders.items():
+        n_found = sum(bool(find([cell])) for cell in some)
+        if n_found <= max(MOST_CODES, len(some) - n_found):
+            continue
+        stray = next((cell for cell in cells if not find([cell])), None)
+        if stray is not None:
+            return (
+                f"most of its values are {what}, but some are not, such as {quote(stray)}; correct these, or count "
+                f"them as missing"
+            )
+        other = next((cell for cell in cells if not find([cells[0], cell])), cells[-1])
+        return f"its {what} are not all written alike, such as {quote(cells[0])} and {quote(other)}; write them alike"
+    return None
 
 
 def _in_order(label: str) -> tuple[int, float, str]:
@@ -162,18 +186,15 @@ def _in_order(label: str) -> tuple[int, float, str]:
     return (0, value, label) if value == value else (1, 0.0, label)
 
 
-def _learn_dates(column: Column, number: int, form: str) -> DateReader | str:
+def _learn_dates(column: Column, number: int, form: str, weight: Floats) -> DateReader | str:
     dates = dates_of(column, form)
     present = dates[~np.isnat(dates)]
     if present.min() == present.max() and len(present) == len(dates):
         return f"it is {present[0]} in every row"
-    return DateReader(number, column.name, form, useful_parts(dates, have_days=form not in CLOCKS))
+    days = weekdays_of(present)
+    missing = int(np.bincount(days, weight[~np.isnat(dates)]).argmax()) if len(present) == len(dates) else len(WEEKDAYS)
+    return DateReader(number, column.name, form, useful_parts(dates, have_days=form not in CLOCKS), missing)
 
 
 def _most_telling(cells: Sequence[str], forms: Sequence[NumberForm]) -> str:
     return next((cell for cell in cells if len({form.read(cell) for form in forms} - {None}) > 1), cells[0])
-
-
-def _quote(text: str) -> str:
-    line = " ".join(text.split())
-    return f"'{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}'"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from saltus._typing import Bools, Floats, Ints
 from saltus.reading.columns import Column
 from saltus.reading.learning import find_range, learn_column, numbers_the_rows
-from saltus.reading.readers import CategoryReader, DateReader, NumberReader, Reader, names_of
+from saltus.reading.readers import WEEKDAYS, CategoryReader, DateReader, NumberReader, Reader, names_of
 
 FROM_DTYPE = "from_dtype"
 
@@ -165,7 +165,7 @@ def _is_sound(reader: Reader) -> bool:
         return n >= 2 and 0 <= reader.other < n and 0 <= reader.missing < n
     if isinstance(reader, NumberReader):
         return reader.low < reader.high
-    return len(reader.parts) > 0
+    return len(reader.parts) > 0 and 0 <= reader.missing <= len(WEEKDAYS)
 
 
 def find_categories(categorical_features: Any, names: Sequence[str]) -> Bools:

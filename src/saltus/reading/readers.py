@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus._typing import Bools, Floats
+from saltus._typing import Bools, Floats, Ints
 from saltus.reading.columns import Column
-from saltus.reading.forms import NumberForm, date_reader
+from saltus.reading.forms import ISO, NumberForm, date_reader
 
 # What a level is called that stands for several rare ones, or for a missing value.
 OTHER, MISSING = "(other)", "(missing)"
@@ -83,8 +83,7 @@ class CategoryReader:
     @cached_property
     def codes(self) -> dict[str, int]:
         """The code of each label that text may have."""
-        special = {code for code in (self.other, self.missing) if self.labels[code] in (OTHER, MISSING)}
-        return {label: code for code, label in enumerate(self.labels) if code not in special}
+        return {label: code for code, label in enumerate(self.labels)}
 
     def read(self, column: Column) -> Floats:
         """Make the input (N, 1)."""
@@ -96,8 +95,13 @@ class CategoryReader:
 
     def _look_up(self, column: Column, otherwise: int) -> Floats:
         column = column.as_objects()
-        found = column.read_each(lambda value: self.codes.get(label_of(value), otherwise), np.float64)
+        found = column.read_each(lambda value: self._code_of(label_of(value), otherwise), np.float64)
         return np.where(column.is_missing, float(self.missing), found)
+
+    def _code_of(self, label: str, otherwise: int) -> int:
+        """Find the code of a level, also if it is 1.0 there and 1 here, as where a column of codes has gaps."""
+        same = label.removesuffix(".0") if label.endswith(".0") else f"{label}.0"
+        return self.codes.get(label, self.codes.get(same, otherwise))
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,7 @@ class DateReader:
     name: str
     form: str  # how text is read; "" where the column is dates by its type
     parts: Annotated[tuple[str, ...], "p"]  # of DATE_PARTS
+    missing: int  # the code of the weekday where a date is missing; 7, a level of its own, if data lacked some
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,11 +122,13 @@ class DateReader:
     @property
     def levels(self) -> tuple[tuple[str, ...], ...]:
         """The levels of each input."""
-        return tuple(WEEKDAYS if part == "weekday" else () for part in self.parts)
+        days = (*WEEKDAYS, MISSING) if self.missing == len(WEEKDAYS) else WEEKDAYS
+        return tuple(days if part == "weekday" else () for part in self.parts)
 
     def read(self, column: Column) -> Floats:
         """Make the inputs (N, p)."""
         parts = parts_of_dates(dates_of(column, self.form))
+        parts["weekday"] = np.nan_to_num(parts["weekday"], nan=self.missing)
         return np.column_stack([parts[part] for part in self.parts])
 
     def is_unreadable(self, column: Column) -> Bools:
@@ -152,9 +159,9 @@ def dates_of(column: Column, form: str) -> NDArray[np.datetime64]:
     """Read the dates (N,) of a column, NaT where there is none."""
     if column.is_dates:
         return column.values
-    if column.is_numbers or not form:
+    if column.is_numbers:
         return np.full(len(column), NO_DATE)
-    read_text = date_reader(form)
+    read_text = date_reader(form or ISO)  # dates by their type are ISO's where they come in a file of text
 
     def read(cell: Any) -> np.datetime64:
         try:
@@ -200,8 +207,14 @@ def parts_of_dates(dates: NDArray[np.datetime64]) -> dict[str, Floats]:
             "hour": hour,
             "cos_of_day": np.cos(of_day),
             "sin_of_day": np.sin(of_day),
-            "weekday": present((day.astype(np.int64) + 3) % 7),  # 1970 began on a Thursday
+            "weekday": present(weekdays_of(day)),
         }
+
+
+def weekdays_of(dates: NDArray[np.datetime64]) -> Ints:
+    """Find the weekdays (N,) of dates, 0 for Monday."""
+    days: Ints = dates.astype("datetime64[D]").astype(np.int64)
+    return (days + 3) % 7  # 1970 began on a Thursday
 
 
 DATE_PARTS = tuple(parts_of_dates(np.empty(0, dtype="datetime64[us]")))
@@ -227,7 +240,7 @@ def useful_parts(dates: NDArray[np.datetime64], *, have_days: bool = True) -> tu
     hours = np.unique(present - present.astype("datetime64[D]"))
     if hours.size > 1:
         parts += OF_DAY
-    weekdays = np.unique((days.astype(np.int64) + 3) % 7)
+    weekdays = np.unique(weekdays_of(days))
     if weekdays.size > 1 and in_month.size > 1 and span >= 7:
         parts.append("weekday")
     return tuple(parts)

@@ -89,6 +89,11 @@ def column_of(cells: list[Any], grammar: Grammar, *, as_text: bool = False) -> C
         return reader.finish([None if cell is None else grammar.text(cell) for cell in cells] if is_text else None)
     present = [j for j, cell in enumerate(cells) if cell is not None]
     first = present[0]
+    nothing, place = np.full(len(cells), NAN), f"row {first + 1}"
     kind = "dates" if isinstance(cells[first], (date, time)) else "text"
-    flaw = Flaw(len(present), str(cells[first]), f"row {first + 1}", kind)
-    return Column(np.full(len(cells), NAN), flaw, make_column("", objects_of(cells)).values)
+    try:
+        return Column(
+            nothing, Flaw(len(present), str(cells[first]), place, kind), make_column("", objects_of(cells)).values
+        )
+    except TypeError:  # lists, or the like
+        return Column(nothing, Flaw(len(present), str(cells[first]), place, f"{type(cells[first]).__name__} values"))

@@ -36,7 +36,7 @@ class Flaw:
         The first of them.
     place : str
         Where that is: "line 7".
-    looks_like : {"text", "dates", "a number"}
+    looks_like : {"text", "dates", "a number", "list values", ...}
         What it seems to be. A number may be written in a way that is not understood, such as 1,500 or 12 %.
     is_first : bool
         Whether it is in the first row.
@@ -73,6 +73,11 @@ class Column:
     def n_numbers(self) -> int:
         """How many cells are numbers, infinite ones included."""
         return int((~np.isnan(self.values)).sum())
+
+    @property
+    def is_unusable(self) -> bool:
+        """Whether it holds neither numbers nor text nor dates, such as lists."""
+        return self.flaw is not None and self.cells is None
 
     @property
     def refusal(self) -> str | None:
@@ -123,6 +128,8 @@ class Table:
     def as_input(self, name: str, *, is_category: bool = False, is_wanted: bool = False) -> InputColumn:
         """Take a column as `fit` and `predict` do, which find out what it is; infinite numbers count as missing."""
         column = self.column(name)
+        if column.is_unusable:
+            raise TableError(f"{quote(name)} cannot be an input: it is {column.refusal}.")
         if column.cells is None:
             values: NDArray[Any] = np.where(np.isfinite(column.values), column.values, np.nan)
         else:
