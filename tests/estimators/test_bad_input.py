@@ -7,7 +7,15 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from saltus import AnnealedRegressor, BayesianRegressor, Constant, Geometric, MissingTargetWarning, Radial
+from saltus import (
+    AnnealedRegressor,
+    BayesianRegressor,
+    Constant,
+    Geometric,
+    ManyInputsWarning,
+    MissingTargetWarning,
+    Radial,
+)
 from saltus.demo import PAPER_PRIORS
 from tests.equality import same
 from tests.paper import paper
@@ -508,3 +516,12 @@ def test_targets_in_text_and_objects_may_be_missing(data, gap):
 def test_targets_that_are_no_numbers(data, y, error, message):
     with pytest.raises(error, match=message):
         fit(data[0], y)
+
+
+def test_a_linear_term_of_nearly_as_many_inputs_as_rows_is_warned_of(rng):
+    X = rng.standard_normal((60, 40))
+    with pytest.warns(ManyInputsWarning, match=r"41 coefficients for 60 rows: .* Choose linear='selected'"):
+        AnnealedRegressor("gaussian", linear="all", **QUICK).fit(X, X[:, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ManyInputsWarning)
+        AnnealedRegressor(linear="selected", **QUICK).fit(X, X[:, 0])

@@ -2,13 +2,15 @@
 
 import sys
 import threading
+from time import sleep
+from types import SimpleNamespace
 
 import pytest
 from sklearn.model_selection import GridSearchCV
 
 import saltus
 from saltus import AnnealedRegressor
-from saltus.estimators.progress import Line
+from saltus.estimators.progress import Line, NotebookLine, Ticker
 
 
 def test_one_line_of_progress(data, capsys):
@@ -27,6 +29,29 @@ def test_on_a_terminal_the_line_draws_over_itself_and_says_how_long_it_will_take
     assert err.count("\r") > 1
     assert err.count("\n") == 1
     assert "s left" in err
+
+
+def test_something_moves_before_there_is_a_chain(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("saltus.estimators.progress.SECONDS_BETWEEN_TICKS", 0.01)
+    with Ticker(draws=True) as ticker:
+        sleep(0.1)
+        ticker.stop()
+        said = capsys.readouterr().err
+        sleep(0.05)
+        assert capsys.readouterr().err == ""
+    assert "saltus looks for a first network: 0 s" in said
+    with Ticker(draws=False):
+        sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_nothing_is_said_of_iterations_that_there_are_not(data, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    AnnealedRegressor(n_iter=2000, n_chains=2, verbose=1).fit(*data)
+    assert "k = 0" not in capsys.readouterr().err.partition("k = ")[0]
+    AnnealedRegressor(n_iter=2000, n_chains=2, verbose=1).fit(*data)
+    assert "  0%" not in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -97,3 +122,23 @@ def test_fits_on_other_threads_and_in_a_grid_search_do_not_garble_the_line(data,
         thread.join()
     err = capsys.readouterr().err
     assert err.count("saltus") == err.count("\n") >= 1
+
+
+def test_a_notebook_keeps_the_last_line(monkeypatch):
+    """What is executed to a page has one line, not all that was drawn over."""
+    shown = []
+
+    class Handle:
+        def update(self, data, raw):
+            shown[-1] = data["text/plain"]
+
+    def display(data, raw, display_id):
+        shown.append(data["text/plain"])
+        return Handle()
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=SimpleNamespace(display=display)))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    line = NotebookLine()
+    for text in ("a", "b", "c"):
+        line.write(text)
+    assert shown == ["c"]

@@ -32,7 +32,7 @@ NAMES = [
     '"><img src="https://example.org/x.png" onerror="window.ran = 2">',
     "x" * 200,
 ]
-PHONE, DESK, PAPER = 360, 1280, 720
+PHONE, TABLET, DESK, PAPER = 360, 768, 1280, 720
 # By the Web Content Accessibility Guidelines, level AA.
 LEAST_CONTRAST = 4.5
 
@@ -136,7 +136,9 @@ def test_every_picture_has_a_text_alternative(browser, page):
         assert len(picture["description"]["value"]) > 20
 
 
-@pytest.mark.parametrize(("width", "media"), [(PHONE, "screen"), (DESK, "screen"), (PAPER, "print")])
+@pytest.mark.parametrize(
+    ("width", "media"), [(PHONE, "screen"), (TABLET, "screen"), (DESK, "screen"), (PAPER, "print")]
+)
 def test_the_page_does_not_scroll_sideways(browser, page, width, media):
     open_page(browser, page, width=width, media=media)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width

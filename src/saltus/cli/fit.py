@@ -189,9 +189,9 @@ def _require_pictures() -> None:
 
 
 def _tell(model: "NetworkRegressor", train: "Rows", test: "Rows") -> None:
-    from saltus.cli.verdict import describe_scores
+    from saltus.cli.verdict import describe_scores, in_words_of_commands
 
-    print(f"\n{model.summary()}\n\n{describe_scores(model, train, test)}\n")
+    print(f"\n{in_words_of_commands(model.summary())}\n\n{describe_scores(model, train, test)}\n")
 
 
 def _write(

@@ -1,14 +1,37 @@
 """How well a model predicts, in a table and in words."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from saltus.cli.rows import Rows
 from saltus.estimators import NetworkRegressor
 from saltus.inspection.document import Cell, Section, TextTable, count, one_line, percent
 from saltus.inspection.metrics import Score, check_rows, score_rows
+from saltus.inspection.summary import Summary
+
+# What options of Python are called on the command line; the longer ones first.
+IN_COMMANDS = {
+    "Raise n_iter, and n_warmup with it": "Ask for more --iterations",
+    "Raise max_time": "Give it more --time",
+    "raise n_iter": "ask for more --iterations",
+    "n_iter": "--iterations",
+    "max_time": "--time",
+}
 
 # With fewer held-out rows than this, their scores are said to be uncertain.
 FEW_ROWS = 20
+
+
+def in_words_of_commands(summary: Summary) -> Summary:
+    """Name options as the command line does, not as Python."""
+    sections = []
+    for section in summary.sections:
+        sentences = list(section.sentences)
+        for ours, theirs in IN_COMMANDS.items():
+            sentences = [sentence.replace(ours, theirs) for sentence in sentences]
+        sections.append(replace(section, sentences=tuple(sentences)))
+    return Summary(summary.headline, tuple(sections))
 
 
 def describe_scores(model: NetworkRegressor, train: Rows, test: Rows) -> str:

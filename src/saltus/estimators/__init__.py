@@ -1,7 +1,7 @@
 """The scikit-learn estimators: they validate, delegate and store."""
 
 from saltus.estimators.annealed import AnnealedRegressor
-from saltus.estimators.base import DependentFeaturesWarning, EarlyEndWarning, NetworkRegressor
+from saltus.estimators.base import DependentFeaturesWarning, EarlyEndWarning, ManyInputsWarning, NetworkRegressor
 from saltus.estimators.bayesian import BayesianRegressor
 from saltus.estimators.checks import MissingTargetWarning, UnreadableValuesWarning, WildValuesWarning
 
@@ -10,6 +10,7 @@ __all__ = [
     "BayesianRegressor",
     "DependentFeaturesWarning",
     "EarlyEndWarning",
+    "ManyInputsWarning",
     "MissingTargetWarning",
     "NetworkRegressor",
     "UnreadableValuesWarning",

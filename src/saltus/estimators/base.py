@@ -30,7 +30,7 @@ from saltus.estimators.callbacks import CallbackSupportMixin, FitTasks, with_cal
 from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
 from saltus.estimators.notes import DataNotes
-from saltus.estimators.progress import Callback, Reporter, ToCriterion
+from saltus.estimators.progress import Callback, Reporter, Ticker, ToCriterion
 from saltus.families import FAMILIES, Family, FittedMixture, Mixture, UserFamily, resolve_basis
 from saltus.families.inputs import FamilyRows
 from saltus.families.options import NAMES
@@ -42,6 +42,8 @@ DEFAULT_K_MAX = 50
 # Where terms choose their inputs, it is as many as one for so many rows, but no more than this, nor than fill a design
 # of so many numbers.
 ROWS_A_TERM, MOST_TERMS, MOST_NUMBERS = 3, 350, 5e7
+# A linear term of all inputs that has more columns than this share of the rows is warned of.
+MOST_LINEAR = 0.5
 
 
 class DependentFeaturesWarning(UserWarning):
@@ -56,6 +58,10 @@ class DependentFeaturesWarning(UserWarning):
     def __init__(self, message: str, features: Sequence[int] = ()) -> None:
         super().__init__(message)
         self.features = tuple(features)
+
+
+class ManyInputsWarning(UserWarning):
+    """A linear term of all inputs has so many columns that it follows the noise of the rows."""
 
 
 class EarlyEndWarning(UserWarning):
@@ -174,7 +180,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         """
         began = monotonic()
         tasks = FitTasks(self, X, y, self._n_planned)
-        with as_it_was_if_it_fails(self), single_threaded_blas():
+        with as_it_was_if_it_fails(self), single_threaded_blas(), Ticker(draws=bool(self.verbose)) as ticker:
             data = check_data(self, X, y, sample_weight)
             design = self._make_design(data)
             search = self._plan(design, monotonic() - began)
@@ -190,6 +196,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                 callbacks=[tasks] if callback is None else [callback, tasks],
                 verbose=bool(self.verbose),
                 to_criterion=search.to_criterion,
+                ticker=ticker,
             ) as reporter:
                 found = search.run(
                     seeds, design, n_jobs=self.n_jobs, listener=reporter, checkpointer=checkpointer, resumed=resumed
@@ -243,6 +250,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         design = replace(design, descends=calibration.descends)
         if linear == "all":
             self._warn_of_dependent_features(design.box, design.linear)
+            self._warn_of_many_inputs(len(design.linear.kept), float(data.weight.sum()))
         return design
 
     def _design_of(
@@ -322,6 +330,15 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                 left_out,
             )
             warnings.warn(warning, stacklevel=6)
+
+    def _warn_of_many_inputs(self, n_kept: int, n_rows: float) -> None:
+        if n_kept + 1 > MOST_LINEAR * n_rows:
+            warnings.warn(
+                f"The linear term has {n_kept + 1} coefficients for {n_rows:.6g} rows: it follows the noise of these, "
+                f"and intervals are too short or say nothing. Choose linear='selected', by which each input is in or out.",
+                ManyInputsWarning,
+                stacklevel=6,
+            )
 
     def _keep(self, attributes: Mapping[str, Any], known: Iterable[str]) -> None:
         """Keep the fitted attributes that a family names, and forget those of an earlier fit."""

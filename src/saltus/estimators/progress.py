@@ -4,7 +4,7 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from threading import Lock
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any
 
@@ -14,6 +14,8 @@ from saltus.engine.drivers.events import Progress
 SECONDS_BETWEEN_REPORTS = 0.1
 LINE_LENGTH = 78
 
+SECONDS_BETWEEN_TICKS = 1.0
+
 # How long a fit will take is said after it has been watched for so many seconds.
 SECONDS_TO_JUDGE_BY = 1.0
 
@@ -22,6 +24,35 @@ ToCriterion = Callable[[float], float]  # of the log posterior
 
 # One line at a time: fits on other threads stay silent.
 _line_is_taken = Lock()
+
+
+class Ticker:
+    """Says how long a fit has been looking for a first network, until chains begin: on terminals, once a second."""
+
+    def __init__(self, *, draws: bool) -> None:
+        self._draws = draws and sys.stderr.isatty() and multiprocessing.current_process().name == "MainProcess"
+        self._over = Event()
+        self._thread = Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> "Ticker":
+        if self._draws:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Fall silent, and leave the line to others."""
+        if self._draws and not self._over.is_set():
+            self._over.set()
+            self._thread.join()
+
+    def _tick(self) -> None:
+        began = monotonic()
+        while not self._over.wait(SECONDS_BETWEEN_TICKS):
+            text = f"saltus looks for a first network: {monotonic() - began:.0f} s"
+            print(f"\r{text:<{LINE_LENGTH}}", end="", file=sys.stderr, flush=True)
 
 
 class Reporter:
@@ -40,7 +71,9 @@ class Reporter:
         callbacks: Sequence[Callback] = (),
         verbose: bool = False,
         to_criterion: ToCriterion | None = None,
+        ticker: Ticker | None = None,
     ) -> None:
+        self._ticker = ticker
         self._line = Line(n_chains, n_iter, max_seconds, to_criterion) if verbose else None
         self._callbacks = callbacks
         self._last = -float("inf")
@@ -48,7 +81,7 @@ class Reporter:
         self._open = ExitStack()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_line": None, "_callbacks": (), "_last": 0.0, "_lock": None}
+        return {"_line": None, "_ticker": None, "_callbacks": (), "_last": 0.0, "_lock": None}
 
     def __enter__(self) -> "Reporter":
         if self._line is not None and self._line.draws:
@@ -66,13 +99,33 @@ class Reporter:
             return False
         with self._lock:
             is_time = monotonic() - self._last >= SECONDS_BETWEEN_REPORTS
+            has_begun = progress.iteration > 0
+            if self._ticker is not None and has_begun:
+                self._ticker.stop()
             if self._line is not None:
-                self._line.update(progress, draw=is_time)
+                self._line.update(progress, draw=is_time and has_begun)
             if not is_time:
                 return False
             self._last = monotonic()
             said = [callback(progress) for callback in self._callbacks]
             return any(map(bool, said))
+
+
+class NotebookLine:
+    """A line of a notebook that is replaced: one that is executed to a page keeps the last."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def write(self, text: str) -> None:
+        """Replace the line."""
+        from IPython.display import display
+
+        shown = {"text/plain": text}
+        if self._handle is None:
+            self._handle = display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
 
 
 class Line:
@@ -87,7 +140,8 @@ class Line:
     ) -> None:
         in_worker = multiprocessing.current_process().name != "MainProcess"
         self.draws = not in_worker and _line_is_taken.acquire(blocking=False)
-        self._is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self._is_live = sys.stderr.isatty()
+        self._cell = NotebookLine() if "ipykernel" in sys.modules else None
         self._began = monotonic()
         self._total = None if n_iter is None else n_chains * n_iter
         self._max_seconds = max_seconds
@@ -108,14 +162,18 @@ class Line:
             self._done_at_first[progress.chain] = progress.iteration
         if self._to_criterion is None or self._best is None or progress.best >= self._best.best:
             self._best = progress
-        if draw and self.draws and self._is_live:
+        if draw and self.draws and self._cell is not None:
+            self._cell.write(self._text() + self._time_left())
+        elif draw and self.draws and self._is_live:
             print(f"\r{self._text() + self._time_left():<{LINE_LENGTH}}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Draw the line a last time and end it. Chains in other processes are not heard of, and draw none."""
         if not self.draws:
             return
-        if self._best is not None:
+        if self._best is not None and self._cell is not None:
+            self._cell.write(self._text())
+        elif self._best is not None:
             print(f"{chr(13) * self._is_live}{self._text():<{LINE_LENGTH}}", file=sys.stderr, flush=True)
         self.draws = False
         _line_is_taken.release()

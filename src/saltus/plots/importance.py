@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from saltus._thinning import spread_out
+from saltus._typing import Floats
 from saltus.estimators import NetworkRegressor
 from saltus.estimators.checks import check_inputs
 from saltus.families.words import names_of_levels
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BARS = 12
+N_TYPICAL = 300
 # A picture of two inputs: so many places along each, or so many levels, averaged over so many rows.
 PLACES_ALONG, MOST_LEVELS, MOST_ROWS = 25, 5, 8
 
@@ -40,18 +42,21 @@ def plot_importance(
     -------
     ax : matplotlib Axes
     """
+    found = importance(model, *places_for_importance(model, X, y))
+    return draw_importance(model, found, rank_by_importance(model, found), ax=ax)
+
+
+def places_for_importance(
+    model: NetworkRegressor, X: ArrayLike | None, y: ArrayLike | None
+) -> tuple[Floats, Floats | None]:
+    """Take rows, and what was observed there; places that are typical of the training data where there are none."""
     if X is None:
-        rows, observed = model.data_notes_.inputs.draw(np.random.default_rng(0), 300), None
-    elif y is None:
-        rows, observed = check_inputs(model, X), None
-    else:
-        rows, observed = check_rows(model, X, y)
-    found = importance(model, rows, observed)
-    return draw_importance(model, found, rank_by_importance(model, found), ax)
+        return model.data_notes_.inputs.draw(np.random.default_rng(0), N_TYPICAL), None
+    return (check_inputs(model, X), None) if y is None else check_rows(model, X, y)
 
 
 def draw_importance(
-    model: NetworkRegressor, found: Sequence[float] | np.ndarray, ranked: Sequence[int], ax: "Axes | None" = None
+    model: NetworkRegressor, found: Floats, ranked: Sequence[int], *, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw the importance of inputs that was found, (d,), in the order of their rank."""
     ax = make_axes(ax)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from saltus.estimators import NetworkRegressor
-from saltus.inspection.findings import rank_by_effect
+from saltus.inspection.importance import importance, rank_by_importance
 from saltus.plots.chains import plot_acceptance, plot_trace
 from saltus.plots.dependence import plot_dependence
 from saltus.plots.fit import plot_fit
+from saltus.plots.importance import draw_importance, places_for_importance
 from saltus.plots.size import plot_size
 from saltus.plots.style import require_matplotlib
 from saltus.plots.terms import plot_terms
@@ -27,7 +28,7 @@ PANEL_SIZE = (4.2, 3.2)  # inches
 def plot_overview(
     model: NetworkRegressor, X: ArrayLike | None = None, y: ArrayLike | None = None, *, output: int | str = 0
 ) -> "Figure":
-    """Draw the fit, the size, what the inputs do, the terms and how the chains went.
+    """Draw the fit, which inputs matter and what they do, then the size, the terms and how the chains went.
 
     Parameters
     ----------
@@ -43,18 +44,23 @@ def plot_overview(
     figure : matplotlib Figure
     """
     is_curve = model.data_notes_.is_curve
-    beginning: list[Callable[..., Axes]] = [partial(plot_size, model)]
     rows = (X, y) if X is not None and y is not None else (None, None)
+    beginning: list[Callable[..., Axes]] = []
     if is_curve or rows[0] is not None:
-        beginning.insert(0, partial(plot_fit, model, *rows, output=output))
+        beginning.append(partial(plot_fit, model, *rows, output=output))
     ending = [
+        partial(plot_size, model),
         partial(plot_terms, model, X, output=output),
         partial(plot_trace, model),
-        partial(plot_trace, model, "n_terms"),
         partial(plot_acceptance, model),
     ]
-    inputs = rank_by_effect(model).tolist()[: N_PANELS - len(beginning) - len(ending)] if not is_curve else []
-    panels = beginning + [partial(plot_dependence, model, j, X, output=output) for j in inputs] + ending
+    if not is_curve:
+        found = importance(model, *places_for_importance(model, X, y))
+        ranked = rank_by_importance(model, found)
+        beginning.append(partial(draw_importance, model, found, ranked))
+        inputs = ranked[: N_PANELS - len(beginning) - len(ending)]
+        beginning += [partial(plot_dependence, model, j, X, output=output) for j in inputs]
+    panels = beginning + ending
     n_rows = -(-len(panels) // N_COLUMNS)
     figure = _new_figure(figsize=(N_COLUMNS * PANEL_SIZE[0], n_rows * PANEL_SIZE[1]), layout="constrained")
     axes = figure.subplots(n_rows, N_COLUMNS, squeeze=False).ravel()

@@ -112,7 +112,7 @@ def picture_of_importance(model: NetworkRegressor, found: Floats, ranked: Sequen
     )
 
     def draw(ax: "Axes") -> str:
-        draw_importance(model, found, ranked, ax)
+        draw_importance(model, found, ranked, ax=ax)
         names = model.data_notes_.input_names
         said = ", ".join(f"{one_line(names[j])} {show(found[j], '.2g')}" for j in ranked[:MOST_INPUTS])
         return f"Growth of the error, the largest first: {said}."

@@ -11,6 +11,7 @@ from saltus.estimators.checks import check_inputs
 from saltus.estimators.notes import ColumnNotes
 from saltus.inspection.document import count, join_names, one_line, percent
 from saltus.inspection.metrics import Score, check_rows, score_rows
+from saltus.plots.importance import places_for_importance
 
 HELD_OUT = "held-out rows"
 Pair = tuple[ArrayLike, ArrayLike]
@@ -69,14 +70,8 @@ class Shown:
         """Take rows, and what was observed there; places that are typical of the training data where there are none."""
         if self.held_out is not None:
             return self.held_out
-        if self.given is not None:
-            return check_rows(model, *self.given)
-        if self.inputs is not None:
-            return self.inputs, None
-        return model.data_notes_.inputs.draw(np.random.default_rng(0), N_TYPICAL), None
-
-
-N_TYPICAL = 300
+        X, y = self.given or (self.X, None)
+        return places_for_importance(model, X, y)
 
 
 def name_rows(model: NetworkRegressor, X: ArrayLike, y: ArrayLike) -> str:
