@@ -140,6 +140,22 @@ def test_inputs_can_be_chosen(folder, tmp_path):
     assert "Left out" not in out
 
 
+def test_codes_are_categories_by_request(tmp_path):
+    rows = [[f"{j % 3:02}", j % 7, [5, 1, 3][j % 3] + 0.01 * (j % 5)] for j in range(60)]
+    data = write_rows(tmp_path / "t.csv", rows, ["code", "x", "y"])
+    arguments = ["--target", "y", "--category", "code", "-o", tmp_path / "m.saltus"]
+    code, out, err = run("fit", data, *arguments, *QUICK_FIT)
+    assert code == 0, err
+    assert "Categories: code (3 levels)." in out
+    model = saltus.load(tmp_path / "m.saltus")
+    assert model.categorical_features == ["code"]
+    _, out, _ = run("inspect", tmp_path / "m.saltus")
+    assert "00 " in out
+    assert "categorical_features=" in out
+    predicted = run("predict", tmp_path / "m.saltus", data)[1].split()[1:4]
+    np.testing.assert_allclose([float(each) for each in predicted], [5, 1, 3], atol=0.1)
+
+
 def test_inputs_that_depend_on_others_are_named(tmp_path):
     rows = [[x, 2 * x, x**2 % 7, x**2 % 7] for x in range(30)]  # y is exact: the coefficient of a is 0
     data = write_rows(tmp_path / "t.csv", rows, ["a", "twice", "b", "y"])
@@ -362,7 +378,7 @@ def test_a_time_limit_shortens_a_bayesian_fit(folder, tmp_path, monkeypatch):
     model = saltus.load(tmp_path / "m.saltus")
     assert model.max_time == 3000
     assert len(model.chains_) == 2
-    assert "Stopped by max_time after 3000 s" in out
+    assert "Stopped by --time after 3000 s" in " ".join(out.split())
     assert "A longer fit may help: --time 12000." in err
 
 

@@ -286,3 +286,30 @@ def test_sets_of_many_levels_do_not_hide_other_candidates(rng):
     truth = 0.7 * rng.standard_normal(600)[part] + np.sin(2 * table["x"]) * (table["z"] > 0)
     model = AnnealedRegressor(random_state=0).fit(table, truth + 0.3 * rng.standard_normal(n))
     assert np.sqrt(np.mean((model.predict(table) - truth) ** 2)) < 0.38
+
+
+def test_a_table_of_numbers_has_columns_that_say_nothing(rng):
+    x = rng.normal(size=60)
+    table = pd.DataFrame({"x": x, "row id": np.arange(60), "k": 1.0, "e": np.nan})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = AnnealedRegressor(**SHORT).fit(table, 2 * x + 0.1 * rng.standard_normal(60))
+        plain = AnnealedRegressor(**SHORT).fit(table.drop(columns="row id"), x)
+    reasons = {"k": "it is 1 in every row", "e": "all of its values are missing"}
+    assert model.data_notes_.left_out == {"row id": "it numbers the rows; give it another name to keep it", **reasons}
+    assert model.data_notes_.input_names == ("x",)
+    assert plain.data_notes_.left_out == reasons
+    assert plain.linear_coef_.shape == (3,)
+
+
+def test_warnings_name_the_line_that_calls(rng):
+    table, y = make_table(n=30)
+    y = np.where(np.arange(30) == 3, np.nan, y)
+    table.loc[4, "x"] = 1e9
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = AnnealedRegressor(**SHORT).fit(table, y)
+        model.predict(table.assign(price="a lot"))
+    named = {each.category.__name__: each.filename for each in caught}
+    assert {"MissingTargetWarning", "WildValuesWarning", "UnreadableValuesWarning"} <= set(named)
+    assert set(named.values()) == {__file__}

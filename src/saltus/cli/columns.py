@@ -35,6 +35,8 @@ class Data:
         Other columns, and why.
     notes : list of str
         What else was left out, in sentences.
+    categories : list of str
+        Inputs that are categories by request.
     """
 
     X: ColumnTable
@@ -43,6 +45,7 @@ class Data:
     targets: list[str]
     left_out: dict[str, str]
     notes: list[str]
+    categories: list[str]
 
     def describe(self) -> list[str]:
         """Say in sentences what is predicted from what, and what was left out."""
@@ -121,7 +124,8 @@ def choose_data(
         *_suspicions(values),
         *_copies(numbers, Y, targets),
     ]
-    return Data(kept, Y, [column.name for column in kept.columns], list(targets), left_out, notes)
+    names = [column.name for column in kept.columns]
+    return Data(kept, Y, names, list(targets), left_out, notes, [name for name in names if name in categories])
 
 
 def _read(table: Table, X: ColumnTable, targets: Sequence[str]) -> TableReader:

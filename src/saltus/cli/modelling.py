@@ -37,6 +37,8 @@ def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[Netw
     Why it ended early, if so, comes second, in words.
     """
     model = _make_bayesian(options) if options.bayes else _make_annealed(options)
+    if data.categories:
+        model.set_params(categorical_features=data.categories)
     if options.bayes and options.time is not None:
         _compile(model, rows)
     with warnings.catch_warnings(record=True) as caught:

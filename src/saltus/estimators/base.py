@@ -335,7 +335,8 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         if n_kept + 1 > MOST_LINEAR * n_rows:
             warnings.warn(
                 f"The linear term has {n_kept + 1} coefficients for {n_rows:.6g} rows: it follows the noise of these, "
-                f"and intervals are too short or say nothing. Choose linear='selected', by which each input is in or out.",
+                f"and intervals are too short or say nothing. Choose linear='selected', by which each input is in or "
+                f"out.",
                 ManyInputsWarning,
                 stacklevel=6,
             )

@@ -23,6 +23,7 @@ from saltus.reading import Column, ColumnTable, TableReader, columns_of, is_tabl
 from saltus.reading.arrays import READ_BY_COLUMN
 from saltus.reading.columns import make_column, quote
 from saltus.reading.forms import find_number_forms
+from saltus.reading.learning import numbers_the_rows
 from saltus.reading.readers import numbers_of
 
 # Squares and products of values within these bounds can be represented.
@@ -193,12 +194,17 @@ def learn_inputs(
         columns = columns[present]
         if np.isnan(columns).all():
             raise ValueError("Every value of X is missing (NaN). A fit needs at least some.")
-        names = name_inputs(getattr(estimator, "feature_names_in_", None), columns.shape[1])
-        check_magnitude(columns, label_columns("X", getattr(estimator, "feature_names_in_", None), columns.shape[1]))
-        reader = TableReader.of_numbers(columns, names, weight[present])
-        _warn_of_wild_values(reader, dict(zip(names, columns.T, strict=True)))
-        return reader, reader.read_numbers(columns)
-    columns = ColumnTable(columns).take(present).columns
+        given_names = getattr(estimator, "feature_names_in_", None)
+        names = name_inputs(given_names, columns.shape[1])
+        check_magnitude(columns, label_columns("X", given_names, columns.shape[1]))
+        named = tuple(map(Column, names, columns.T))
+        if given_names is None or not any(numbers_the_rows(column, column.values) for column in named):
+            reader = TableReader.of_numbers(columns, names, weight[present])
+            _warn_of_wild_values(reader, dict(zip(names, columns.T, strict=True)))
+            return reader, reader.read_numbers(columns)
+        columns = named
+    else:
+        columns = ColumnTable(columns).take(present).columns
     reader = TableReader.learn(columns, weight[present], estimator.categorical_features)
     _refuse_infinity(reader, columns)
     inputs = reader.read(columns)
@@ -219,7 +225,7 @@ def _warn_of_wild_values(reader: TableReader, values: dict[str, Floats]) -> None
                 f"between {np.nanmin(others):g} and {np.nanmax(others):g}. It counts as the nearest of these. If it is "
                 f"a mistake, correct it; if it stands for a missing value, use NaN.",
                 WildValuesWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
 
@@ -244,7 +250,7 @@ def without_missing_targets(
     warnings.warn(
         f"The target is missing in {is_missing.sum()} of {len(target)} rows, which are left out of the fit.",
         MissingTargetWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
     weight = None if sample_weight is None else _safe_indexing(np.asarray(sample_weight), kept)
     rows = X.take(kept) if isinstance(X, ColumnTable) else _safe_indexing(X, kept)
@@ -264,7 +270,7 @@ def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
             f"The column {name!r} holds {example!r} in {_count_rows(n)}, which is not written as in the training data, "
             f"and counts as missing.",
             UnreadableValuesWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     return reader.read(columns)
 

@@ -129,7 +129,8 @@ class DescribedModel(FittedModel, BaseEstimator):
         """Write one HTML file that shows the model to a colleague. Needs the extra `plot`.
 
         It has the summary, pictures, the model as a formula, what the data were, all options, and the code that makes
-        it again. It needs no network, runs no script, and suits phones, print, and light and dark screens. A file of
+        it again, and a reader can try the model: the page carries it, with up to 40 of the rows given. It needs no
+        network, runs no script but its own, and suits phones, print, and light and dark screens. A file of
         that name is replaced, once the new one is complete.
 
         Parameters

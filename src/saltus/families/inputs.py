@@ -282,7 +282,7 @@ def moments_of_present(U: Floats, weight: Floats) -> tuple[Floats, Floats]:
         means = np.average(U, axis=0, weights=weight)
         return means, np.sqrt(np.average((U - means) ** 2, axis=0, weights=weight))
     present = np.where(is_gap, 0.0, weight[:, None])
-    total = present.sum(axis=0)
+    total = np.maximum(present.sum(axis=0), np.finfo(np.float64).tiny)  # of a column of gaps, which has no moments
     means = (present * np.where(is_gap, 0.0, U)).sum(axis=0) / total
     squares: Floats = (present * np.where(is_gap, 0.0, U - means) ** 2).sum(axis=0)
     return means, np.sqrt(squares / total)

@@ -118,7 +118,8 @@ def _is_proved(form: NumberForm, cores: Sequence[str]) -> bool:
     if any(form.decimal in core or core.count(form.thousands) > 1 for core in separated):
         return True
     if not separated:
-        return any(len(core.partition(form.decimal)[2]) != THREE for core in cores if form.decimal in core)
+        otherwise = _pattern_of(form.thousands, form.decimal)
+        return any(otherwise.fullmatch(core) is None for core in cores if form.decimal in core)
     others = [core for core in cores if form.thousands not in core]
     whole = [core for core in others if form.decimal not in core]
     many = len(separated) >= THREE and len(whole) == len(others) > 0

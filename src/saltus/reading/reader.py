@@ -38,10 +38,15 @@ class TableReader:
 
     @classmethod
     def of_numbers(cls, X: Floats, names: Sequence[str], weight: Floats) -> "TableReader":
-        """Take the columns of X (N, u) as they are, but for wild numbers."""
+        """Take the columns of X (N, u) as they are, but for wild numbers. Those that say nothing are inputs by name."""
+        left_out = {}
+        for name, values in zip(names, X.T, strict=True):
+            said = say_nothing(values)
+            if said is not None:
+                left_out[name] = said
         ranges = [find_range(values, weight) for values in X.T]
         readers = tuple(NumberReader(j, names[j], None, *each) for j, each in enumerate(ranges))
-        return cls(readers, np.arange(len(readers)), {}, len(readers))
+        return cls(readers, np.arange(len(readers)), left_out, len(readers))
 
     @classmethod
     def learn(
@@ -154,7 +159,15 @@ def _refuse(reader: Reader, column: Column) -> str | None:
     values = column.values
     if numbers_the_rows(column, values) and not column.is_wanted:
         return "it numbers the rows; give it another name to keep it"
-    if not column.is_missing.any() and values.min() == values.max():
+    return say_nothing(values)
+
+
+def say_nothing(values: Floats) -> str | None:
+    """Say why a column of numbers (N,) says nothing; None if it does."""
+    is_gap = np.isnan(values)
+    if is_gap.all():
+        return "all of its values are missing"
+    if not is_gap.any() and values.min() == values.max():
         return f"it is {values[0]:g} in every row"
     return None
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 import saltus
 from saltus.estimators import NetworkRegressor
+from saltus.inspection.columns import column_tables
 from saltus.inspection.document import Cell, TextTable, count, percent, to_html
 from saltus.inspection.metrics import check_rows, score_rows
 from saltus.report.pictures import MOST_INPUTS, MOST_OUTPUTS
@@ -60,18 +61,9 @@ def data_section(model: NetworkRegressor, notes: Sequence[str]) -> str:
     said = [f"Fitted to {count(data.n_rows, 'row')}."]
     if data.total_weight != data.n_rows:
         said.append(f"Their weights add up to {data.total_weight:.6g}; ranges below count rows by their weight.")
-    columns = [("column", ""), ("role", "")] + [(name, ".4g") for name in ("lowest", "mean", "std. dev.", "highest")]
-    lines: list[tuple[Cell, ...]] = [
-        (name, role, *map(float, values))
-        for role, part in (("input", data.inputs), ("output", data.outputs))
-        for name, *values in zip(part.names, part.min, part.mean, part.std, part.max, strict=True)
-    ]
     items = "".join(f"<li>{to_html(note)}</li>\n" for note in notes)
     listed = f"<ul>\n{items}</ul>\n" if notes else ""
-    return (
-        f"<p>{to_html(' '.join(said))}</p>\n{listed}"
-        + TextTable("The values of each column.", columns, lines).to_html()
-    )
+    return f"<p>{to_html(' '.join(said))}</p>\n{listed}" + "".join(table.to_html() for table in column_tables(data))
 
 
 def recipe_section(model: NetworkRegressor) -> str:
