@@ -14,6 +14,35 @@ MODELS: dict[str, Callable[..., Adapter]] = {**OURS, **SCIKIT, **PEERS}
 GROUPS = {"saltus": tuple(OURS), "sklearn": tuple(SCIKIT), "peers": tuple(PEERS), "all": tuple(MODELS)}
 REFERENCE = "gp"
 
+# What models are called where somebody reads of them.
+FULL_NAMES = {
+    "annealed": "saltus, annealed",
+    "annealed-best": "saltus, the best annealed network",
+    "bayes": "saltus, Bayesian",
+    "gp": "Gaussian process",
+    "gp-restarts": "Gaussian process, 4 restarts",
+    "kernel-ridge": "kernel ridge, tuned",
+    "svr": "support vectors, tuned",
+    "mlp": "neural network, tuned",
+    "boosting": "boosted trees, tuned",
+    "bppr": "Bayesian projection pursuit",
+    "bass": "Bayesian splines (BASS)",
+    "bart": "Bayesian trees (BART)",
+    "rvm": "relevance vectors, tuned",
+    "mars": "MARS",
+    "krg": "kriging (SMT)",
+    "rbf": "RBF interpolation, tuned",
+    "catboost": "CatBoost",
+    "lightgbm": "LightGBM",
+    "ebm": "explainable boosting (EBM)",
+}
+
+
+def called(name: str) -> str:
+    """Call a model by its full name, with its options behind it."""
+    base, _, options = name.partition(":")
+    return f"{FULL_NAMES.get(base, base)}{f' ({options})' if options else ''}"
+
 
 def parse(name: str) -> tuple[str, dict[str, Any]]:
     """Split a name into the model and its options; values are Python literals, or else words."""

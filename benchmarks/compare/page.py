@@ -7,6 +7,7 @@ import numpy as np
 
 from benchmarks.compare.aims import AIMS, AVERAGE, BAYES
 from benchmarks.compare.engines import engines_table
+from benchmarks.compare.models import called
 from benchmarks.compare.pictures import draw_all, draw_engines, is_ours, read_engines
 from benchmarks.compare.run import PACKAGES, machine
 from benchmarks.compare.statistics import Record, cells, log_ratios, task_ratio, verdict
@@ -98,6 +99,11 @@ def opening(records: list[Record], command: str) -> str:
     mixed = "\n\n**These figures mix several versions of saltus's code.**" if len(codes) > 1 else ""
     return f"""# How it compares
 
+![Error of each method over that of the Gaussian process, geometric means](images/compare_summary.png)
+
+Every bar is a ratio: the error of a method over that of a Gaussian process with a length scale for each input, as a
+geometric mean over tasks. Shorter is better; saltus is red. The tables below have every task, and where saltus loses.
+
 Fits of {dates[0]} to {dates[-1]}, page of {datetime.now(UTC):%Y-%m-%d}, on {machine()}, made by
 
 ```bash
@@ -151,7 +157,9 @@ def standings(records: list[Record]) -> str:
                 row = [against(kept, model, best, task, error) for model in (AVERAGE, BAYES)]
                 lost = any(cell.startswith("loss") for cell in row)
                 hard = HARD.get(family(task), "") if lost else ""
-                rows.append([suite, task, f"{best} {on_task[best]:.3g}", *row, terms_by_family(kept, task), hard])
+                rows.append(
+                    [suite, task, f"{called(best)} {on_task[best]:.3g}", *row, terms_by_family(kept, task), hard]
+                )
     header = [
         "suite", "task", "best peer, its error", "AnnealedRegressor", "BayesianRegressor", "terms that it chose",
         "what is hard",

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.compare.aims import WANTED_COVERAGE
-from benchmarks.compare.models import parse
+from benchmarks.compare.models import called, parse
 from benchmarks.compare.ours import OURS
 from benchmarks.compare.statistics import Record, cells, log_ratios, overall_ratio
 from benchmarks.compare.table import ERROR, of_suite, ordered, task_means
@@ -33,6 +33,7 @@ def is_ours(model: str) -> bool:
 def draw_all(records: list[Record], folder: Path, reference: str) -> list[Path]:
     """Draw what there are records for, into a folder; give the files."""
     pictures: dict[str, Callable[[], Figure | None]] = {
+        "compare_summary.png": lambda: summary_of_suites(records, reference),
         "compare_noisy_cpu.png": lambda: error_against_cpu(of_suite(records, "noisy"), "noisy", reference),
         "compare_emulation_cpu.png": lambda: error_against_cpu(of_suite(records, "emulation"), "emulation", reference),
         "compare_real_cpu.png": lambda: error_against_cpu(of_suite(records, "real"), "real", reference),
@@ -48,6 +49,38 @@ def draw_all(records: list[Record], folder: Path, reference: str) -> list[Path]:
             plt.close(figure)
             drawn.append(folder / name)
     return drawn
+
+
+def summary_of_suites(records: list[Record], reference: str) -> Figure | None:
+    """Draw one bar a model and suite: the geometric mean of its error over that of the reference."""
+    suites = {"noisy": "twelve functions with noise", "real": "five data sets of statistics", "tables": "real tables"}
+    found = {}
+    for suite in suites:
+        kept, (error, _) = of_suite(records, suite), ERROR[suite]
+        ratios = {
+            model: overall_ratio(log_ratios(cells(kept, model, error), cells(kept, reference, error)))
+            for model in ordered(kept, "model")
+        }
+        ratios = {model: ratio.value for model, ratio in ratios.items() if ratio is not None}
+        if len(ratios) > 1:
+            found[suite] = dict(sorted(ratios.items(), key=lambda each: each[1]))
+    if not found:
+        return None
+    height = 0.22 * max(map(len, found.values())) + 0.9
+    figure, panels = plt.subplots(
+        1, len(found), figsize=(5.2 * len(found), height), layout="constrained", squeeze=False
+    )
+    for axes, (suite, ratios) in zip(panels[0], found.items(), strict=True):
+        colors = [OURS_COLOR if is_ours(model) else OTHERS_COLOR for model in ratios]
+        bars = axes.barh([called(model) for model in ratios], list(ratios.values()), color=colors, height=0.7)
+        axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios.values()], padding=2, fontsize=7)
+        axes.axvline(1.0, color=BAND_COLOR, zorder=0)
+        axes.invert_yaxis()
+        axes.tick_params(labelsize=8)
+        axes.set_title(suites[suite], fontsize=10)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(f"error over that of the {called(reference)}", fontsize=9)
+    return figure
 
 
 def error_against_cpu(records: list[Record], suite: str, reference: str) -> Figure | None:
@@ -67,7 +100,7 @@ def error_against_cpu(records: list[Record], suite: str, reference: str) -> Figu
     for model, (cpu, ratio, log_error) in points.items():
         color = OURS_COLOR if is_ours(model) else OTHERS_COLOR
         axes.errorbar(cpu, ratio, yerr=2 * ratio * log_error, fmt="o", color=color, capsize=2)
-        axes.annotate(model, (cpu, ratio), xytext=(5, 4), textcoords="offset points", fontsize=8, color=color)
+        axes.annotate(called(model), (cpu, ratio), xytext=(5, 4), textcoords="offset points", fontsize=8, color=color)
     axes.axhline(1.0, color=BAND_COLOR, zorder=0)
     axes.axvline(1.0, color=BAND_COLOR, zorder=0)
     axes.set(xscale="log", yscale="log", xlabel=f"CPU time of a fit / {reference}", ylabel=f"{name} / {reference}")
@@ -119,7 +152,7 @@ def coverage_by_task(records: list[Record]) -> Figure | None:
     for row, (model, found) in enumerate(means.items()):
         axes.plot(list(found.values()), [row] * len(found), "o", ms=4, alpha=0.7,
                   color=OURS_COLOR if is_ours(model) else OTHERS_COLOR)  # fmt: skip
-    axes.set_yticks(range(len(means)), list(means))
+    axes.set_yticks(range(len(means)), [called(model) for model in means])
     axes.invert_yaxis()
     axes.set_xlabel("share of test values inside 95 % intervals; a dot is a task")
     return figure

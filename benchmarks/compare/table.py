@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.compare.models import MODELS, parse
+from benchmarks.compare.models import MODELS, called, parse
 from benchmarks.compare.statistics import Record, cells, log_ratios, mean_ranks, overall_ratio, task_ratio
 from benchmarks.compare.tasks import SUITES, Files, all_tasks
 
@@ -42,9 +42,15 @@ def suite_tables(records: list[Record], suite: str, reference: str) -> str:
     parts = [f"## {suite}: {name}\n", summary(records, error, reference), ""]
     parts += [f"{name.capitalize()}, mean over seeds:\n", by_task(records, error, suite), ""]
     if reference in ordered(records, "model"):
-        parts += [f"Error over that of {reference}, geometric mean over seeds ± standard error:\n"]
+        parts += [
+            f"Ratio of the error to that of the {called(reference)}, geometric mean over seeds ± standard error:\n"
+        ]
         parts += [ratios_by_task(records, error, reference), ""]
-        parts += [f"CPU seconds over those of {reference}:\n", ratios_by_task(records, "cpu_s", reference), ""]
+        parts += [
+            f"Ratio of CPU seconds to those of the {called(reference)}:\n",
+            ratios_by_task(records, "cpu_s", reference),
+            "",
+        ]
     parts += ["Share of test values inside 95 % intervals; models without a predictive distribution have none:\n"]
     parts += [by_task(records, "coverage"), ""]
     if suite == "scale":
@@ -71,7 +77,7 @@ def summary(records: list[Record], error: str, reference: str) -> str:
         ]
         coverage = task_means(records, model, "coverage").values()
         rows.append([
-            model,
+            called(model),
             *(NONE if ratio is None else str(ratio) for ratio in ratios),
             f"{ranks[model]:.1f}" if model in ranks else NONE,
             f"{min(coverage):.3f} to {max(coverage):.3f}" if coverage else NONE,
@@ -79,7 +85,7 @@ def summary(records: list[Record], error: str, reference: str) -> str:
             f"{len(errors.get(model, {}))} of {sum(record['model'] == model for record in records)}",
         ])  # fmt: skip
     header = [
-        "model", f"error / {reference}", f"CPU / {reference}", f"CRPS / {reference}", "mean rank", "coverage by task",
+        "model", "error, ratio", "CPU time, ratio", "CRPS, ratio", "mean rank", "coverage by task",
         "terms", "CPU s", "peak MB", "fits",
     ]  # fmt: skip
     return markdown(header, rows)
@@ -90,7 +96,7 @@ def by_task(records: list[Record], figure: str, suite: str = "") -> str:
     tasks = ordered(records, "task")
     means = {model: task_means(records, model, figure) for model in ordered(records, "model")}
     rows = [
-        [model, *(f"{found[task]:.3g}" if task in found else NONE for task in tasks)]
+        [called(model), *(f"{found[task]:.3g}" if task in found else NONE for task in tasks)]
         for model, found in means.items()
         if found
     ]
@@ -115,7 +121,7 @@ def ratios_by_task(records: list[Record], figure: str, reference: str) -> str:
     for model in ordered(records, "model"):
         logs = log_ratios(cells(records, model, figure), to)
         if model != reference and logs:
-            rows.append([model, *(str(task_ratio(logs[task])) if task in logs else NONE for task in tasks)])
+            rows.append([called(model), *(str(task_ratio(logs[task])) if task in logs else NONE for task in tasks)])
     return markdown(["model", *tasks], rows) if rows else f"None has a split in common with {reference}."
 
 
