@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from saltus.estimators import NetworkRegressor
-from saltus.inspection.document import TextTable
+from saltus.inspection.document import TextTable, count, join_names
 
 # Larger arrays, and families that hold them, have a name in the code instead of being written out.
 LARGEST_ARRAY = 60
@@ -50,7 +50,15 @@ def recipe_code(model: NetworkRegressor) -> str:
         lines.insert(0, "import numpy as np")
     notes = model.data_notes_
     data = "X, y" if notes.total_weight == notes.n_rows else "X, y, sample_weight"
-    return "\n".join([*lines, "", f"model = {type(model).__name__}({', '.join(arguments)}).fit({data})"])
+    fit = f"model = {type(model).__name__}({', '.join(arguments)}).fit({data})"
+    return "\n".join([*lines, "", _rows_in_words(model), fit])
+
+
+def _rows_in_words(model: NetworkRegressor) -> str:
+    """Say what X and y are, as a comment."""
+    notes = model.data_notes_
+    columns = join_names([str(name) for name in getattr(model, "feature_names_in_", notes.input_names)])
+    return f"# X: {count(notes.n_rows, 'row')} with the columns {columns}; y: {join_names(notes.output_names)}."
 
 
 def recipe_caveats(model: NetworkRegressor) -> list[str]:
