@@ -84,7 +84,7 @@ def test_sizes_within_two_units_are_nearly_as_good(annealed, monkeypatch):
 def test_inputs_are_told_apart_by_what_they_do(annealed):
     assert said(annealed, "Inputs") == (
         "angle appears in the terms. load appears in no term but the linear one; its effect is linear or none. "
-        "The model does not use batch."
+        "The model does not use batch. Left out: batch (it is 7 in every row)."
     )
     table = section(annealed, "Inputs").tables[0]
     assert [name for name, _ in table.columns] == ["input", "effect", "linear effect", "relevance"]
@@ -196,8 +196,10 @@ def test_inputs_that_do_not_vary_are_not_used():
     family, options = Radial("gaussian", metric="learned"), {"n_chains": 1, "random_state": 0}
     annealed = AnnealedRegressor(family, n_iter=10, **options).fit(X, y)
     bayesian = BayesianRegressor(family, n_iter=20, n_draws=10, **options).fit(X, y)
-    assert said(annealed, "Inputs") == "The model does not use x0 and x1."
-    assert said(bayesian, "Inputs") == "x0 and x1 appear in the terms, each with a probability below 5 %."
+    left_out = "Left out: x0 (it is 1 in every row). Left out: x1 (it is 1 in every row)."
+    assert said(annealed, "Inputs") == f"The model does not use x0 and x1. {left_out}"
+    used = "x0 and x1 appear in the terms, each with a probability below 5 %."
+    assert said(bayesian, "Inputs") == f"{used} {left_out}"
 
 
 def test_text_and_html_say_the_same(annealed):
