@@ -233,7 +233,9 @@ def test_inputs_alone_are_enough_to_draw(line):
 def test_what_is_not_drawn_is_said():
     X = np.random.default_rng(0).uniform(size=(40, 7))
     model = AnnealedRegressor("gaussian", k_max=0, n_iter=1, n_chains=1, random_state=0).fit(X, X[:, :4])
-    assert "the first 3 of 4 outputs and the 6 of 7 inputs with the largest effect" in what_is_drawn(model)
+    said = "the first 3 of 4 outputs and the 6 of 7 inputs that matter, the most important ones"
+    assert said in what_is_drawn(model, 7)
+    assert "inputs" not in what_is_drawn(model, 6)
 
 
 # The formula.

@@ -229,7 +229,7 @@ class LineNumbers:
         if max(used, default=0) >= POLYNOMIAL:
             said += " P<sub>n</sub> is Legendre's polynomial of degree n."
         if self.low is not None:
-            said += " In the terms, an input beyond the range of the data counts as at its edge."
+            said += " In terms that are not linear, an input beyond the range of the data counts as at its edge."
         return f"<p>{said}</p>"
 
     def narrowest(self) -> None:

@@ -79,7 +79,7 @@ def render_report(
         + _folded("What the terms use", _sections(summary, "Inputs")),
         "Try it": trial.html,
         "What each input does": _pictures(pictures_of_inputs(model, ranked, shown.X, shown.name))
-        + what_is_drawn(model),
+        + what_is_drawn(model, len(ranked)),
         "How well it predicts": score_table(model, shown.rows)
         + _pictures(pictures_of_fit(model, shown.best, shown.best_name)),
         "Formula": _formula(model, converged=converged),

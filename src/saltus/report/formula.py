@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from saltus._typing import Floats
 from saltus.estimators import NetworkRegressor
 from saltus.estimators.notes import DataNotes
@@ -29,7 +31,8 @@ def formula_html(model: NetworkRegressor) -> str:
         terms += formula.terms.sum_html * formula.has_terms
         constant = _signed(formula.intercept[i], linear)
         paragraphs.append(f'<p class="formula"><b>{to_html(output)}</b> ≈ {constant}{terms}</p>')
-    tables = [input_table(formula, notes, linear, number)]
+    has_inputs = bool(formula.linear.any()) or formula.terms.cells_of_inputs() is not None
+    tables = [input_table(formula, notes, linear, number)] if has_inputs else []
     if formula.has_terms:
         paragraphs.append(formula.terms.html())
         of_terms = formula.terms.tables(notes.input_names, notes.output_names, formula.coefficients, number)
@@ -43,12 +46,16 @@ def input_table(formula: Formula, notes: DataNotes, linear: str, number: str) ->
     cells: list[Sequence[Cell]] = [notes.input_names, *formula.linear.tolist()]
     caption = "The coefficients b of the linear term."
     of_terms = formula.terms.cells_of_inputs()
+    rows: Sequence[int] = range(len(notes.input_names))
     if of_terms is not None:
         also, name, values = of_terms
         columns.append((name, number))
         cells.append(values)
         caption = f"The coefficients b of the linear term{also}."
-    return TextTable(caption, columns, list(zip(*cells, strict=True)))
+    else:
+        rows = np.flatnonzero(formula.linear.any(axis=0)).tolist()  # others are 0
+    lines = list(zip(*cells, strict=True))
+    return TextTable(caption, columns, [lines[j] for j in rows])
 
 
 def _signed(value: float, number: str) -> str:

@@ -23,14 +23,14 @@ def in_columns(kind: str, parts: Iterable[str]) -> str:
     return f'<div class="columns {kind}">\n' + "\n".join(f"<div>{part}</div>" for part in parts) + "\n</div>"
 
 
-def what_is_drawn(model: NetworkRegressor) -> str:
-    """Say what is left out of the pictures, if anything is."""
-    n_outputs, n_inputs = len(model.data_notes_.output_names), len(model.data_notes_.input_names)
+def what_is_drawn(model: NetworkRegressor, n_inputs: int) -> str:
+    """Say what is left out of the pictures, if anything is, where so many inputs matter."""
+    n_outputs = len(model.data_notes_.output_names)
     said = []
     if n_outputs > MOST_OUTPUTS:
         said.append(f"the first {MOST_OUTPUTS} of {n_outputs} outputs")
     if n_inputs > MOST_INPUTS:
-        said.append(f"the {MOST_INPUTS} of {n_inputs} inputs with the largest effect")
+        said.append(f"the {MOST_INPUTS} of {n_inputs} inputs that matter, the most important ones")
     return f"<p>Pictures are of {' and '.join(said)}.</p>" if said else ""
 
 

@@ -20,7 +20,7 @@ class MixtureNumbers:
     @property
     def sum_html(self) -> str:
         """How the sum of the terms is written, after the linear term."""
-        return "".join(numbers.sum_html for _, numbers in self.parts)
+        return "".join(dict.fromkeys(numbers.sum_html for _, numbers in self.parts))
 
     def columns(self, X: Floats) -> Floats:
         """Evaluate the columns of the terms at X (N, d): (N, q)."""
@@ -35,7 +35,7 @@ class MixtureNumbers:
 
     def html(self) -> str:
         """Write what a term is, and what its symbols mean."""
-        return "\n".join(numbers.html() for _, numbers in self.parts)
+        return "\n".join(dict.fromkeys(numbers.html() for _, numbers in self.parts))
 
     def narrowest(self) -> Floats | None:
         """Find how narrow the narrowest term is along each input (d,), in its unit; None where terms have no width."""
@@ -59,8 +59,13 @@ class MixtureNumbers:
     def tables(
         self, input_names: Sequence[str], output_names: Sequence[str], coefficients: Floats, number: str
     ) -> list[Numbers]:
-        """List the terms with their coefficients (c, q), family by family."""
-        found = []
+        """List the terms with their coefficients (c, q); families whose terms are alike in one table."""
+        found: dict[str, Numbers] = {}
         for which, numbers in self.parts:
-            found += numbers.tables(input_names, output_names, coefficients[:, which], number)
-        return found
+            for table in numbers.tables(input_names, output_names, coefficients[:, which], number):
+                before = found.get(table.caption)
+                if before is not None and before.columns == table.columns:
+                    more = [(len(before.rows) + j, *row[1:]) for j, row in enumerate(table.rows, start=1)]
+                    table = table._replace(rows=[*before.rows, *more])
+                found[table.caption] = table
+        return list(found.values())
