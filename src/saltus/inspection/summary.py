@@ -170,11 +170,14 @@ def _inputs(model: AnnealedRegressor) -> Section:
     names, effect, use = model.data_notes_.input_names, linear_effect(model), input_use(model)
     moves = reach(model)
     order = np.argsort(-moves, kind="stable")
-    columns: dict[str, Sequence[Cell]] = {"effect": moves.tolist(), "linear effect": effect.tolist()}
-    caption = (
-        f"{EFFECT} Linear effect: how much the linear term alone changes when the input grows by one of its standard "
-        f"deviations, in standard deviations of the output; the other terms add to it."
-    )
+    columns: dict[str, Sequence[Cell]] = {"effect": moves.tolist()}
+    caption = EFFECT
+    if effect.any():
+        columns["linear effect"] = effect.tolist()
+        caption += (
+            " Linear effect: how much the linear term alone changes when the input grows by one of its standard "
+            "deviations, in standard deviations of the output; the other terms add to it."
+        )
     if use.probability is None:
         return Section("Inputs", (use.why_all,), (_input_table(names, order, columns, caption),))
     if use.amount is not None:
