@@ -1,10 +1,13 @@
 """The full posterior on the robot arm: ``python -m benchmarks.bayes --data robot_arm.csv``.
 
 Errors on rows 201-400 (A) and 401-600 (B) and coverage of 90 % intervals, beside the median single annealed network of
-the same run; then iterations a second of the sampler beside the annealed chain, on one thread.
+the same run; then iterations a second of the sampler beside the annealed chain, on one thread. `--tables` prints other
+tables of the posterior, too: calibration, with the usual chains and with long ones, many inputs, and thresholds.
 """
 
 import argparse
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from time import perf_counter
@@ -30,12 +33,28 @@ def accepted(chain) -> float:
     return sum(move.accepted for move in counts) / sum(move.chosen for move in counts)
 
 
+# Other tables of the posterior, each a command of its own.
+OTHERS = {
+    "calibration": ["benchmarks.calibration"],
+    "calibration of long chains": ["benchmarks.calibration", "--times", "10", "--seeds", "3"],
+    "many inputs": ["benchmarks.calibration", "--many-inputs"],
+    "thresholds": ["benchmarks.thresholds"],
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--iterations", type=int, nargs="+", default=[20_000, 200_000])
+    parser.add_argument("--tables", nargs="+", default=["papers"], choices=["papers", *OTHERS], help="what to measure")
     options = parser.parse_args()
+    for name in options.tables:
+        if name in OTHERS:
+            print(f"{name}:", flush=True)
+            subprocess.run([sys.executable, "-m", *OTHERS[name]], check=True)
+    if "papers" not in options.tables:
+        return
     warnings.simplefilter("ignore", ConvergenceWarning)
     data = generate(0) if options.data is None else read_csv(options.data)
     X, Y = data.X, data.Y
