@@ -383,3 +383,10 @@ def test_words_that_end_like_an_identifier_are_none(name):
 def test_long_text_is_read_in_no_time(cell):
     reader, _ = learn(ColumnTable((text("a", *[cell, "y"] * 4),)))
     assert set(reader.levels[0]) == {cell, "y"}
+
+
+def test_the_only_column_is_kept_even_if_it_numbers_the_rows():
+    reader, X = learn(ColumnTable((Column("index", np.arange(50.0)), Column("same", np.ones(50)))))
+    assert reader.names == ("index",)
+    assert reader.left_out == {"same": "it is 1 in every row"}
+    assert X[:, 0].tolist() == list(range(50))

@@ -56,17 +56,25 @@ class TableReader:
         is_category = find_categories(categorical_features, [column.name for column in columns])
         may_be_category = categorical_features is not None
         readers: list[Reader] = []
+        numbering: list[Reader] = []
         left_out: dict[str, str] = {}
         for number, column in enumerate(columns):
             found = learn_column(
                 column, number, weight, is_category=is_category[number], may_be_category=may_be_category
             )
-            if not isinstance(found, str):
-                found = _refuse(found, column) or found
+            if isinstance(found, NumberReader) and found.form is None:
+                found = say_nothing(column.values) or found
             if isinstance(found, str):
                 left_out[column.name] = found
+            elif not column.is_wanted and column.is_numbers and numbers_the_rows(column, column.values):
+                left_out[column.name] = "it numbers the rows; give it another name to keep it"
+                numbering.append(found)
             else:
                 readers.append(found)
+        if not readers and len(numbering) == 1:
+            # Where nothing else is there to predict from, it is more than a number: a time, or an order.
+            readers = numbering
+            del left_out[numbering[0].name]
         if not readers:
             why = " ".join(f"{name}: {reason}." for name, reason in left_out.items())
             raise ValueError(f"No column of X can be used. {why}")
@@ -150,16 +158,6 @@ class TableReader:
     def numbers(self) -> dict[str, NumberReader]:
         """The columns that are numbers, by their names."""
         return {reader.name: reader for reader in self.readers if isinstance(reader, NumberReader)}
-
-
-def _refuse(reader: Reader, column: Column) -> str | None:
-    """Say why a column that can be read is not to be used."""
-    if not isinstance(reader, NumberReader) or reader.form is not None or not column.is_numbers:
-        return None
-    values = column.values
-    if numbers_the_rows(column, values) and not column.is_wanted:
-        return "it numbers the rows; give it another name to keep it"
-    return say_nothing(values)
 
 
 def say_nothing(values: Floats) -> str | None:
