@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import saltus
-from saltus import AnnealedRegressor, BayesianRegressor, UnreadableValuesWarning, WildValuesWarning
+from saltus import AnnealedRegressor, BayesianRegressor, Radial, UnreadableValuesWarning, WildValuesWarning
 from saltus.inspection.doubts import is_converged
 from saltus.inspection.formula import Formula
 from saltus.report import render_report
@@ -313,3 +313,12 @@ def test_warnings_name_the_line_that_calls(rng):
     named = {each.category.__name__: each.filename for each in caught}
     assert {"MissingTargetWarning", "WildValuesWarning", "UnreadableValuesWarning"} <= set(named)
     assert set(named.values()) == {__file__}
+
+
+@pytest.mark.parametrize("metric", ["learned", "standardized", "mahalanobis"])
+def test_distances_leave_out_what_is_missing(rng, metric):
+    X = rng.normal(size=(400, 3)) @ [[1, 0.6, 0], [0, 1, 0.3], [0, 0, 1]]
+    f = np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.2 * X[:, 2] ** 2
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = AnnealedRegressor(Radial("gaussian", metric=metric), **SHORT).fit(X[:300], f[:300])
+    assert model.score(X[300:], f[300:]) > 0.75

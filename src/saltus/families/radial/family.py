@@ -150,11 +150,6 @@ class Radial:
                 )
         to_metric = metric_factor(metric, rows.numbers, rows.weight, rows.box_width[:n_numbers]) / self.width
         self._check_distances(to_metric)
-        if rows.scale.has_gaps.any() and ((to_metric != 0).sum(axis=1) > 1).any():
-            raise ValueError(
-                f"Values are missing, and a distance can leave these out only where the metric has no products of two "
-                f"inputs. Got metric={self.metric!r}. Choose 'learned', 'standardized' or 'euclidean'."
-            )
         learns_metric, metric_scale = self.learns_metric and len(to_metric) > 0, 1.0
         if rows.rescale and self.profile.degree is not None and not learns_metric:
             metric_scale = float(np.abs(to_metric).max(initial=0.0)) or 1.0
