@@ -120,15 +120,18 @@ def test_chains_of_a_posterior_start_where_a_network_that_descends_predicts_far_
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_posterior_that_starts_so_predicts_better():
+    """In the geometric mean of four seeds: one start errs by .03 to .07 where it descends, by .05 to .10 where it grew."""
     X, smooth, noise = smooth_and_noise(10_000)
     design_of = BayesianRegressor._make_design
-    errors = []
-    for descends in (True, False):
-        model = BayesianRegressor(n_chains=1, random_state=0)
-        model._make_design = lambda data, m=model, d=descends: replace(design_of(m, data), descends=(d,))
-        model.fit(X[:6000], (smooth + 0.02 * noise)[:6000])
-        errors.append(np.sqrt(np.mean((model.predict(X[6000:]) - smooth[6000:]) ** 2)))
-    assert errors[0] < 0.8 * errors[1]
+    errors = np.zeros((4, 2))
+    for seed, of_seed in enumerate(errors):
+        for way, descends in enumerate((True, False)):
+            model = BayesianRegressor(n_chains=1, n_iter=100, n_warmup=10, random_state=seed)
+            model._make_design = lambda data, m=model, d=descends: replace(design_of(m, data), descends=(d,))
+            model.fit(X[:6000], (smooth + 0.02 * noise)[:6000])
+            of_seed[way] = np.sqrt(np.mean((model.predict(X[6000:]) - smooth[6000:]) ** 2))
+    descended, grown = np.exp(np.log(errors).mean(axis=0))
+    assert descended < 0.8 * grown
 
 
 def test_few_rows_are_not_compared():
