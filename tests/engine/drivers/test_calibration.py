@@ -120,7 +120,7 @@ def test_chains_of_a_posterior_start_where_a_network_that_descends_predicts_far_
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_posterior_that_starts_so_predicts_better():
-    """In the geometric mean of four seeds: a start errs by .03 to .07 where it descends, by .05 to .10 where it grew."""
+    """In the geometric mean of four seeds: starts err by .03 to .07 if they descend, by .05 to .10 if they grew."""
     X, smooth, noise = smooth_and_noise(10_000)
     design_of = BayesianRegressor._make_design
     errors = np.zeros((4, 2))
