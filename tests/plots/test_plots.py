@@ -18,6 +18,8 @@ from saltus import AnnealedRegressor, BayesianRegressor, Radial, plots
 from saltus.engine.results.chains import MoveCount
 from saltus.inspection.curves import partial_dependence
 from saltus.inspection.findings import criterion_by_size, rank_by_effect, rank_by_strength
+from saltus.inspection.importance import importance, rank_by_importance
+from saltus.plots.importance import places_for_importance
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -287,9 +289,12 @@ def test_without_axes_pyplot_holds_the_picture(annealed):
 def test_plot_draws_the_sensible_pictures(model, data):
     figure = model.plot(*data)
     titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")]
-    assert len(titles) in (8, 9)
-    assert titles[1] == "Which inputs matter"
-    assert titles[0] == "Predicted against observed: y"
+    assert titles[:3] == ["Predicted against observed: y", "Which inputs matter", "Dependence on load"]
+    assert titles[-3] == "Terms"
+    assert titles[-2].startswith("Log posterior of 2 chains")
+    assert titles[-1] == "Accepted, by move"
+    used = rank_by_importance(model, importance(model, *places_for_importance(model, *data)))
+    assert len(titles) == 6 + min(len(used), 3)
     assert len(model.plot().axes) >= 8
 
 

@@ -43,11 +43,6 @@ class NumberReader:
         """The levels of each input: none, as they are numbers."""
         return ((),)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it takes numbers as they are."""
-        return self.form is None and self.low == -np.inf and self.high == np.inf
-
     def read(self, column: Column) -> Floats:
         """Make the input (N, 1)."""
         return np.clip(numbers_of(column, self.form), self.low, self.high)[:, None]
