@@ -280,14 +280,14 @@ def test_chains_of_a_posterior_do_not_start_with_sets_that_explain_noise(rng):
     assert model.posterior_k_ == {0: 1.0}
 
 
-def test_sets_of_many_levels_do_not_hide_other_candidates(rng):
-    """Candidates pay for their sets: otherwise these promise most, cannot come in, and growth ends with nothing."""
-    n = 2500
-    part = rng.integers(600, size=n)
+def test_sets_of_many_levels_do_not_hide_other_candidates():
+    """Candidates pay for their sets: otherwise these promise most, cannot come in, and growth ends after five terms."""
+    rng, n = np.random.default_rng(0), 4000
+    part = rng.integers(900, size=n)
     table = pd.DataFrame({"part": [f"P{j}" for j in part], "x": rng.uniform(-2, 2, n), "z": rng.uniform(-2, 2, n)})
-    truth = 0.7 * rng.standard_normal(600)[part] + np.sin(2 * table["x"]) * (table["z"] > 0)
-    model = AnnealedRegressor(random_state=0).fit(table, truth + 0.3 * rng.standard_normal(n))
-    assert np.sqrt(np.mean((model.predict(table) - truth) ** 2)) < 0.38
+    truth = 0.7 * rng.standard_normal(900)[part] + np.sin(2 * table["x"]) * (table["z"] > 0)
+    model = AnnealedRegressor(random_state=0, n_chains=2).fit(table, truth + 0.3 * rng.standard_normal(n))
+    assert np.sqrt(np.mean((model.predict(table) - truth) ** 2)) < 0.33
 
 
 def test_a_table_of_numbers_has_columns_that_say_nothing(rng):
