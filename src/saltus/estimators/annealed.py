@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
-from saltus.engine.drivers.anneal import anneal
 from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.chain import Settings
+from saltus.engine.drivers.refining import Found, ManyRows, search
 from saltus.engine.drivers.schedules import SCHEDULES, Schedule, resolve_schedule
 from saltus.engine.kernels.state import NEVER, Tuning
 from saltus.engine.problem.criteria import CRITERIA, Counts, criterion_value, make_criterion
@@ -22,18 +22,20 @@ from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.chains import AnnealResult
 from saltus.engine.results.network import Network
-from saltus.engine.search.paths import find_path
 from saltus.estimators.averaging import combine_networks
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.calibrating import calibrate_search
 from saltus.estimators.chains import FEWEST_CHAINS, count_chains
-from saltus.estimators.checks import TrainingData, check_inputs
+from saltus.estimators.checks import TrainingData, check_data, check_inputs
+from saltus.estimators.many_rows import Reading, in_memory
 from saltus.estimators.searched import SearchedModel
 from saltus.estimators.sizes import model_with_terms, smallest_within
 from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture, Mixture
 
 # A move of shared parameters factors the whole design anew, which takes as long as this many steps or so.
 STEPS_BETWEEN_SHARED_MOVES = 20
+# Where rows are many, a search with some of them has this share of max_time, and all rows have what is left.
+SHARE_OF_SEARCH = 0.4
 
 
 class AnnealedRegressor(SearchedModel):
@@ -316,13 +318,18 @@ class AnnealedRegressor(SearchedModel):
     def _n_planned(self) -> int | None:
         return None if isinstance(self.n_iter, str) else int(self.n_iter)
 
-    def _plan(self, design: Design, seconds_used: float) -> Search:
+    def _read(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Reading:
+        return in_memory(self, check_data(self, X, y, sample_weight))
+
+    def _plan(self, design: Design, seconds_used: float, many: ManyRows | None) -> Search:
         settings = self._settings(design, seconds_used)
+        if many is not None:
+            settings = replace(settings, share_of_time=SHARE_OF_SEARCH)
         return Search(
             n_chains=self._count_chains(design),
             n_iter=settings.n_iter,
             mark=self._mark(settings),
-            run=partial(anneal, settings=settings),
+            run=partial(search, settings=settings, many=many),
             max_seconds=settings.max_seconds,
             to_criterion=lambda best: criterion_value(best, design.problem.n_total, design.Y.shape[1]),
         )
@@ -369,11 +376,11 @@ class AnnealedRegressor(SearchedModel):
         plain = replace(settings, start=None, schedule=None, max_seconds=None, seconds_used=0.0)
         return repr((plain, start, type(schedule).__qualname__, vars(schedule) if schedule else None))
 
-    def _store(self, data: TrainingData, design: Design, result: AnnealResult) -> str:
-        best = result.chains[result.best_chain].best
-        self._n_total = design.problem.n_total
-        self._path = find_path(design.variants[best.variant], best.network.terms)
-        self._keep_result(result, *combine_networks(result, design, self.combine))
+    def _store(self, data: TrainingData, design: Design, found: Found) -> str:
+        result = found.result
+        self._n_total = found.design.problem.n_total
+        self._path = found.path
+        self._keep_result(result, *combine_networks(result, found.design, self.combine))
         if self.parsimony is not None and self._path is not None:
             smaller = model_with_terms(self, smallest_within(self._path, float(self.parsimony)))
             self.__dict__.update(vars(smaller))

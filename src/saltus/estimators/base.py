@@ -21,6 +21,7 @@ from saltus.engine.drivers.anneal import shares_memory
 from saltus.engine.drivers.blas import single_threaded_blas
 from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.checkpoints import Checkpoint, Checkpointer, fingerprint
+from saltus.engine.drivers.refining import ManyRows
 from saltus.engine.problem.criteria import Counts
 from saltus.engine.problem.design import Design, count_distinct_rows, make_design, with_variant
 from saltus.engine.problem.problem import Criterion
@@ -29,6 +30,7 @@ from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
 from saltus.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
+from saltus.estimators.many_rows import Reading
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, Ticker, ToCriterion
 from saltus.families import FAMILIES, Family, FittedMixture, Mixture, UserFamily, resolve_basis
@@ -181,9 +183,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         began = monotonic()
         tasks = FitTasks(self, X, y, self._n_planned)
         with as_it_was_if_it_fails(self), single_threaded_blas(), Ticker(draws=bool(self.verbose)) as ticker:
-            data = check_data(self, X, y, sample_weight)
-            design = self._make_design(data)
-            search = self._plan(design, monotonic() - began)
+            reading = self._read(X, y, sample_weight)
+            design = self._make_design(reading.seen)
+            search = self._plan(design, monotonic() - began, reading.many)
             tasks.expect(search.n_chains)
             checkpointer, resumed = open_checkpoints(
                 f"{type(self).__name__} {search.mark}", design, search.n_chains, checkpoint, checkpoint_every, resume
@@ -201,8 +203,8 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                 found = search.run(
                     seeds, design, n_jobs=self.n_jobs, listener=reporter, checkpointer=checkpointer, resumed=resumed
                 )
-            self._single_output = data.single_output
-            ending = self._store(data, design, found)
+            self._single_output = reading.seen.single_output
+            ending = self._store(reading.seen, design, found)
         tasks.close()
         if ending:
             warnings.warn(ending, EarlyEndWarning, stacklevel=4)
@@ -213,9 +215,16 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     def _n_planned(self) -> int | None:
         """How many iterations a chain will have; None where that is not known before."""
 
+    def _read(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Reading:
+        """Check what `fit` was given, and say which rows its search sees: all of them."""
+        return Reading(check_data(self, X, y, sample_weight))
+
     @abstractmethod
-    def _plan(self, design: Design, seconds_used: float) -> Search:
-        """Turn the options into a search; so many seconds have passed since the fit began."""
+    def _plan(self, design: Design, seconds_used: float, many: ManyRows | None) -> Search:
+        """Turn the options into a search; so many seconds have passed since the fit began.
+
+        The rows that it sees may be a part of many.
+        """
 
     @abstractmethod
     def _store(self, data: TrainingData, design: Design, found: Any) -> str:
@@ -293,6 +302,13 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                 f"rows, or the residuals vanish; got {n_rows}. Lower k_max, or leave it at None."
             )
         return int(self.k_max)
+
+    def _largest_k(self, n_rows: int, m_fixed: int, mixture: FittedMixture) -> int:
+        """Say how many terms many rows may have, of which a search sees a part."""
+        most = max(n_rows - 1 - m_fixed, 0) // int(mixture.n_columns.max())
+        if self.k_max is not None:
+            return min(int(self.k_max), most)
+        return min(MOST_TERMS, n_rows // ROWS_A_TERM, most) if mixture.chooses_inputs else min(DEFAULT_K_MAX, most)
 
     def _starting_points(self, design: Design) -> Floats | None:
         """Find the points (k, inputs that vary) of the unit cube that terms start at; None where these are drawn."""

@@ -16,6 +16,7 @@ from saltus._typing import Floats
 from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.chain import left_of
 from saltus.engine.drivers.outputs import Posterior, SamplerSettings
+from saltus.engine.drivers.refining import ManyRows
 from saltus.engine.drivers.sample import network_of_draw, sample_posterior
 from saltus.engine.problem.criteria import Counts, free_criterion
 from saltus.engine.problem.design import Design
@@ -314,7 +315,7 @@ class BayesianRegressor(SampledModel):
             return None
         return (self.n_iter // 2 if self.n_warmup is None else int(self.n_warmup)) + self.n_iter
 
-    def _plan(self, design: Design, seconds_used: float) -> Search:
+    def _plan(self, design: Design, seconds_used: float, many: ManyRows | None) -> Search:
         self.n_chains_ = resolve_chains(self.n_chains, design)
         self.n_iter_ = resolve_iterations(self.n_iter, design)
         self.n_warmup_ = self.n_iter_ // 2 if self.n_warmup is None else int(self.n_warmup)

@@ -244,9 +244,9 @@ class InputScale:
 
 
 def find_bins(scale: InputScale, rows: Floats) -> Bytes:
-    """Find which knot each value of rows in tiles is nearest to."""
+    """Find which knot each value of rows in tiles is nearest to, of all inputs or of the first ones."""
     found = np.zeros(rows.shape, dtype=np.uint8)
-    for i, (knots, n) in enumerate(zip(scale.knots, scale.n_knots, strict=True)):
+    for i, (knots, n) in enumerate(zip(scale.knots[: rows.shape[1]], scale.n_knots, strict=False)):
         found[:, i] = np.searchsorted(0.5 * (knots[: n - 1] + knots[1:n]), rows[:, i])
     return found
 

@@ -54,12 +54,14 @@ class Settings:
     max_seconds: float | None = None
     seconds_used: float = 0.0  # of these, before chains began
     policy: SearchPolicy = DEFAULT_POLICY
+    share_of_time: float = 1.0  # of the seconds, what chains have: all, or what is left by what comes after
     grows: bool = False  # whether chains grow networks from nothing: rounds are then as many as `patience`, and short
 
     @property
     def seconds_left(self) -> float | None:
         """The seconds that chains have; None: as many as they need."""
-        return left_of(self.max_seconds, self.seconds_used)
+        seconds = None if self.max_seconds is None else self.share_of_time * self.max_seconds
+        return left_of(seconds, self.seconds_used)
 
     def resolution(self, design: Design) -> float:
         """Say how near two values of log pi are that are as good as the same."""

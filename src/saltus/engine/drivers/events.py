@@ -22,6 +22,8 @@ class Progress:
         The present temperature; 0 in the descent that a chain starts with, 1 when sampling.
     acceptance : float
         The share of proposals accepted so far in this round.
+    n_passes : int
+        How often all rows were asked, where these refine what a search among some found; 0 before that.
     """
 
     chain: int
@@ -30,6 +32,7 @@ class Progress:
     best: float
     temperature: float
     acceptance: float
+    n_passes: int = 0
 
 
 # Told of progress, at least once a block; returns whether the fit should stop.

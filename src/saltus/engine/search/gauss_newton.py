@@ -21,7 +21,7 @@ from saltus.engine.problem.problem import Problem
 from saltus.engine.search.gradient import Work, absorb, flops_of_a_gradient, value_and_gradient
 from saltus.engine.search.quasi_newton import FARTHEST, FLAT, Search, hold, set_trial
 from saltus.families.free import FreeParameters
-from saltus.families.registry import add_derivatives, owners_of_columns
+from saltus.families.registry import Families, add_derivatives, owners_of_columns
 
 # Damping at the start and at least, as a share of the curvature along each coordinate.
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-9
@@ -60,11 +60,8 @@ def make_curvature(problem: Problem, free: FreeParameters) -> Curvature:
     """Allocate the workspace of a descent on what is free of some terms."""
     n_tiles, length = problem.root_weight.shape
     n_shared, n = free.n_shared, int(free.n_free.sum()) + free.n_shared
-    term = owners_of_columns(problem.families, free.terms)
-    q, n_free = term.size, free.n_free[term]
-    owner = np.repeat(np.arange(q), n_free)
-    first = (np.cumsum(free.n_free) - free.n_free)[term]
-    parameter = first[owner] + np.arange(owner.size) - (np.cumsum(n_free) - n_free)[owner]
+    owner, parameter = number_derivatives(problem.families, free)
+    q = len(free.decoded)
     n_columns = owner.size + problem.rss_floor.size * n_shared
     return Curvature(
         owner=owner,
@@ -81,6 +78,15 @@ def make_curvature(problem: Problem, free: FreeParameters) -> Curvature:
         damping=np.array([FIRST_DAMPING, FIRST_GROWTH]),
         n_refusals=np.zeros(1, dtype=np.int64),
     )
+
+
+def number_derivatives(families: Families, free: FreeParameters) -> tuple[Ints, Ints]:
+    """Say of which column, and by which parameter, each of the derivatives (f,) of columns is."""
+    term = owners_of_columns(families, free.terms)
+    n_free = free.n_free[term]
+    owner = np.repeat(np.arange(term.size), n_free)
+    first = (np.cumsum(free.n_free) - free.n_free)[term]
+    return owner, first[owner] + np.arange(owner.size) - (np.cumsum(n_free) - n_free)[owner]
 
 
 def gradients_a_step(problem: Problem, free: FreeParameters) -> float:

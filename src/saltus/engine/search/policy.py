@@ -73,6 +73,22 @@ class SearchPolicy:
     most_terms_to_descend: int = 300
     fewest_evaluations: int = 5
 
+    # A fit to more rows than this searches among so many of them, and refines what it finds with more and more, `finer`
+    # times as many at a time, the last with all (engine/rows). Those before hold so many numbers at most.
+    most_rows_of_a_search: int = 50_000
+    rows_of_a_search: int = 10_000
+    numbers_in_memory: float = 1e7
+    # So many rows nominate terms, and give the curvature of descents. A round brings in up to so many terms, takes so
+    # many steps, and is one of so many with the same rows; it is the last if it gains less than a share of the rows.
+    rows_that_nominate: int = 40_000
+    fewest_terms_a_round: int = 16
+    most_terms_a_round: int = 64
+    steps_of_refinement: int = 5
+    rounds_of_refinement: int = 6
+    gain_a_row: float = 1e-5
+    # What a new term has to gain beyond what it costs: about ln of the number of candidates that it is the best of.
+    charge_of_refinement: float = 6.0
+
     # Values of log pi this near are as good as the same. So are, with many rows, those that differ by `same_a_row` for
     # each row, as they do where the variance of the residuals differs by twice this share.
     same: float = 1.0
@@ -81,6 +97,14 @@ class SearchPolicy:
     def resolution(self, n_total: float) -> float:
         """Say how near two values of log pi are that are as good as the same, for rows of this total weight."""
         return max(self.same, self.same_a_row * n_total)
+
+    def resolution_of_refinement(self, n_total: float) -> float:
+        """Say what a round or a step of a refinement gains at least, or is the last."""
+        return max(self.same, self.gain_a_row * n_total)
+
+    def terms_of_a_round(self, k: int) -> int:
+        """Say how many terms may come in, in one round of a refinement, beside k."""
+        return min(max(k // 2, self.fewest_terms_a_round), self.most_terms_a_round)
 
     def candidates_of(self, n_inputs: int) -> int:
         """Say how many candidates forward selection draws for a term."""

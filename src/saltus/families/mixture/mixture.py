@@ -195,14 +195,23 @@ class FittedMixture:
         return MixtureInspection(self)
 
     def families(
-        self, U: Floats, *, ridge: bool, counts_levels_only: bool = False, like: Families | None = None
+        self,
+        U: Floats,
+        *,
+        ridge: bool,
+        counts_levels_only: bool = False,
+        like: Families | None = None,
+        draws_terms: bool = True,
     ) -> Families:
         """Prepare rows U (N, v) of the unit cube for kernels, or share those that another variant has prepared.
 
         `ridge` says whether coefficients have a prior; `counts_levels_only`, whether a term counts for a given number
-        of parameters, and sets of levels on top of that for what they are worth.
+        of parameters, and sets of levels on top of that for what they are worth; `draws_terms`, whether kernels draw
+        terms there, or only evaluate some.
         """
-        return make_families(self, U, ridge=ridge, counts_levels_only=counts_levels_only, like=like)
+        return make_families(
+            self, U, ridge=ridge, counts_levels_only=counts_levels_only, like=like, draws_terms=draws_terms
+        )
 
     def informed(self, families: Families, residuals: Floats, root_weight: Floats) -> Families:
         """Let families draw terms where residuals (n_tiles, c, L) suggest, those of rows times the roots of weights.

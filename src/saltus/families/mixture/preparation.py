@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 def make_families(
-    mixture: "FittedMixture", U: Floats, *, ridge: bool, counts_levels_only: bool, like: Families | None
+    mixture: "FittedMixture",
+    U: Floats,
+    *,
+    ridge: bool,
+    counts_levels_only: bool,
+    like: Families | None,
+    draws_terms: bool = True,
 ) -> Families:
     """Prepare rows U (N, v) of the unit cube, as `FittedMixture.families` says."""
     members, n = mixture.members, len(mixture.members)
@@ -42,7 +48,7 @@ def make_families(
         counts_levels_only=counts_levels_only,
         radial_family=mixture.radial_family,
         radial=radial,
-        **_input_data(mixture, U, like),
+        **_input_data(mixture, U, like, draws_terms),
         user=_user_data(mixture, U, like),
     )
 
@@ -55,8 +61,11 @@ def _user_data(mixture: "FittedMixture", U: Floats, like: Families | None) -> Ow
     return make_user_data(members, U, None if like is None else like.user)
 
 
-def _input_data(mixture: "FittedMixture", U: Floats, like: Families | None) -> dict[str, Any]:
-    """Prepare the rows for terms that choose inputs: the same for all of them."""
+def _input_data(mixture: "FittedMixture", U: Floats, like: Families | None, draws_terms: bool) -> dict[str, Any]:
+    """Prepare the rows for terms that choose inputs: the same for all of them.
+
+    Which knots values are near to is only known where terms are drawn.
+    """
     names = {PRODUCT: "product", RIDGE: "ridge", WAVE: "wave"}
     made: dict[str, Any] = dict.fromkeys(names.values())
     choosing = {f: cast(FittedChoosing, each) for f, each in enumerate(mixture.members) if each.geometry in names}
@@ -67,7 +76,7 @@ def _input_data(mixture: "FittedMixture", U: Floats, like: Families | None) -> d
     X = scale.standardize(U)
     rows = to_tiles(scale.without_gaps(X)) if before is None else before.rows
     is_gap = gaps_in_tiles(X) if before is None else before.is_gap
-    bins = find_bins(scale, rows) if before is None else before.bins
+    bins = find_bins(scale, rows if draws_terms else rows[:, :0]) if before is None else before.bins
     for geometry, name in names.items():
         laws = [choosing[f].law if each.geometry == geometry else None for f, each in enumerate(mixture.members)]
         if any(laws):
