@@ -27,7 +27,7 @@ from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.calibrating import calibrate_search
 from saltus.estimators.chains import FEWEST_CHAINS, count_chains
 from saltus.estimators.checks import TrainingData, check_data, check_inputs
-from saltus.estimators.many_rows import Reading, in_memory
+from saltus.estimators.many_rows import Reading, in_memory, is_chunked
 from saltus.estimators.searched import SearchedModel
 from saltus.estimators.sizes import model_with_terms, smallest_within
 from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture, Mixture
@@ -268,6 +268,10 @@ class AnnealedRegressor(SearchedModel):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
+        if is_chunked(X):
+            from saltus.estimators.chunked import predict_chunks
+
+            return predict_chunks(self, X)
         return self._squeeze(self._predict_mean(check_inputs(self, X)))
 
     def staged_predict(self, X: ArrayLike, chain: int = 0) -> Iterator[tuple[int, Floats]]:
@@ -319,6 +323,10 @@ class AnnealedRegressor(SearchedModel):
         return None if isinstance(self.n_iter, str) else int(self.n_iter)
 
     def _read(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Reading:
+        if is_chunked(X):
+            from saltus.estimators.chunked import from_chunks
+
+            return from_chunks(self, X, y, sample_weight)
         return in_memory(self, check_data(self, X, y, sample_weight))
 
     def _plan(self, design: Design, seconds_used: float, many: ManyRows | None) -> Search:

@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_c
 from sklearn.utils._param_validation import Interval, StrOptions
 
 import saltus
+from saltus._blas import single_threaded_blas
 from saltus._typing import Floats
 from saltus.engine.drivers.anneal import shares_memory
-from saltus.engine.drivers.blas import single_threaded_blas
 from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.checkpoints import Checkpoint, Checkpointer, fingerprint
 from saltus.engine.drivers.refining import ManyRows

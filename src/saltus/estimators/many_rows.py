@@ -30,6 +30,11 @@ class Reading:
     many: ManyRows | None = None
 
 
+def is_chunked(X: object) -> bool:
+    """Say whether dask holds rows."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
 def in_memory(model: "AnnealedRegressor", data: TrainingData) -> Reading:
     """Let a search see a part of the rows, where these are many."""
     if len(data.X) <= model._policy.most_rows_of_a_search:

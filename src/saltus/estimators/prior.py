@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from saltus._blas import single_threaded_blas
 from saltus._typing import Floats
-from saltus.engine.drivers.blas import single_threaded_blas
 from saltus.engine.drivers.outputs import SamplerSettings
 from saltus.engine.drivers.prior import draw_from_prior
 from saltus.engine.problem.design import Design

@@ -1,6 +1,6 @@
 """After a search among some rows: all rows refine the best network of each chain."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import NamedTuple
@@ -19,9 +19,8 @@ from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import AnnealResult, BestState, ChainResult, spaced
 from saltus.engine.results.network import fit_coefficients, make_network
 from saltus.engine.rows.fit import Fit
-from saltus.engine.rows.frame import Frame
-from saltus.engine.rows.refinement import Refinement
-from saltus.engine.rows.rows import Block, Rows
+from saltus.engine.rows.refinement import MakeDesign, Refinement
+from saltus.engine.rows.rows import Rows
 from saltus.engine.search.paths import SizePath, find_path
 from saltus.engine.search.policy import SearchPolicy
 
@@ -41,8 +40,7 @@ class ManyRows:
     rows: Rows
     total_weight: float
     n_seen: int  # by the search
-    # Makes the design of some rows as another sees them, whose target counts them for so much weight in all.
-    make_design: Callable[[Design, Block, float], Design]
+    make_design: MakeDesign
 
     def refine(
         self,
@@ -57,19 +55,26 @@ class ManyRows:
         if result.ended_early:
             stop_signal.stop(result.ended_early)
         monitor = Monitor(stop_signal, listener)
-        order = np.argsort([-chain.best.log_posterior for chain in result.chains], kind="stable").tolist()
-        refined: dict[int, ChainResult] = {}
-        fits: dict[int, Fit] = {}
+        networks = {
+            number: (chain.best.network.terms, design.variants[chain.best.variant])
+            for number, chain in enumerate(result.chains)
+        }
+
+        def tell(number: int, fit: Fit, rows: Rows) -> None:
+            shift = design.log_posterior_shift * fit.of.problem.n_total / design.problem.n_total
+            best, n_iter = fit.log_posterior + shift, result.chains[number].n_iter
+            monitor.tell(lambda: Progress(number, n_iter, fit.k, best, 0.0, 0.0, rows.n_passes))
+
+        refinement = Refinement(self.rows, self.total_weight, self.make_design, policy)
+        # The rows that are drawn do not depend on the seed of the fit, which a resumed one may have lost.
+        rng = np.random.default_rng(self.rows.n_rows)
         with stop_signal.heeding_interrupts():
-            for number in order:
-                if refined and stop_signal.should_stop:
-                    break
-                chain = result.chains[number]
-                of_variant = design.variants[chain.best.variant]
-                fits[number] = self._refine_one(number, chain, of_variant, policy, monitor)
-                refined[number] = self._result_of(chain, of_variant, fits[number])
-        chains = tuple(refined[number] for number in sorted(refined))
-        best = max(refined, key=lambda number: refined[number].best.log_posterior)
+            fits = refinement.run(rng, networks, stop_signal.go_on, tell)
+        chains = tuple(
+            self._result_of(chain, design.variants[chain.best.variant], fits[number])
+            for number, chain in enumerate(result.chains)
+        )
+        best = max(fits, key=lambda number: fits[number].log_posterior)
         whole = self._whole(design, fits[best])
         found = AnnealResult.from_chains(
             chains,
@@ -79,26 +84,6 @@ class ManyRows:
             ended_early=result.ended_early or stop_signal.stopped_by,
         )
         return Found(found, whole, path_of(fits[best], whole))
-
-    def _refine_one(
-        self, number: int, chain: ChainResult, design: Design, policy: SearchPolicy, monitor: Monitor
-    ) -> Fit:
-        def tell(fit: Fit) -> None:
-            best = fit.log_posterior + design.log_posterior_shift / design.problem.n_total * self.total_weight
-            n_passes = self.rows.n_passes
-            monitor.tell(lambda: Progress(number, chain.n_iter, fit.k, best, 0.0, 0.0, n_passes))
-
-        refinement = Refinement(
-            self.rows,
-            self.total_weight,
-            Frame.of(design),
-            lambda block, total: self.make_design(design, block, total),
-            policy,
-            monitor.stop_signal.go_on,
-            tell,
-        )
-        # The rows that are drawn do not depend on the seed of the fit, which a resumed one may have lost.
-        return refinement.run(np.random.default_rng(number), chain.best.network.terms)
 
     def _whole(self, design: Design, fit: Fit) -> Design:
         """Let the target of a design, and of its variants, be that of all rows."""

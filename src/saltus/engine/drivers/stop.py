@@ -10,7 +10,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, ClassVar, Self
 
-from saltus.engine.drivers.blas import single_threaded_blas
+from saltus._blas import single_threaded_blas
 
 INTERRUPTED = "Interrupted"
 STOPPED_BY_CALLBACK = "Stopped by the callback"

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from saltus._typing import Floats
 from saltus.engine.rows.fit import Fit
 from saltus.engine.rows.memory import MemoryRows
-from saltus.engine.rows.questions import Curvature, Slopes, Triangle
+from saltus.engine.rows.questions import Curvature, Slopes, Triangle, triangle_of
+from saltus.engine.rows.rows import Inquiry
 from saltus.engine.search.gauss_newton import (
     FIRST_DAMPING,
     FIRST_GROWTH,
@@ -38,10 +39,10 @@ class Bend:
     hessian: Floats
 
 
-def descend(fit: Fit, few: MemoryRows, n_steps: int, smallest_gain: float) -> Fit:
+def descend(fit: Fit, few: MemoryRows, n_steps: int, smallest_gain: float) -> Inquiry[Fit]:
     """Take so many steps, fewer where one gains less than that; never end with a worse fit.
 
-    Mutates the counters of the rows alone. `few` are the rows of the curvature.
+    `few` are the rows of the curvature.
     """
     frame, problem = fit.of.frame, fit.of.problem
     damping, growth, n_refusals = FIRST_DAMPING, FIRST_GROWTH, 0
@@ -51,10 +52,10 @@ def descend(fit: Fit, few: MemoryRows, n_steps: int, smallest_gain: float) -> Fi
         if free.x.size == 0:
             break
         if bend is None:
-            bend = find_bend(fit, few, free)
+            bend = yield from find_bend(fit, few, free)
         step = damped_step(free, bend, damping)
         trial = free.unpack(np.clip(free.x + step, free.low, free.high))
-        after = fit.of.fit(trial)
+        after = yield from fit.of.fit(trial)
         gain = after.log_posterior - fit.log_posterior
         if not gain > 0:
             damping, growth, n_refusals = damping * growth, 2.0 * growth, n_refusals + 1
@@ -87,17 +88,18 @@ def damped_step(free: FreeParameters, bend: Bend, damping: float) -> Floats:
     return np.clip(x + step, free.low, free.high) - x
 
 
-def find_bend(fit: Fit, few: MemoryRows, free: FreeParameters) -> Bend:
+def find_bend(fit: Fit, few: MemoryRows, free: FreeParameters) -> Inquiry[Bend]:
     """Find the gradient by all rows, and the curvature by a few. A pass over each."""
-    all_rows, frame, problem = fit.of, fit.of.frame, fit.of.problem
+    frame, problem = fit.of.frame, fit.of.problem
     weights = problem.degrees / np.maximum(fit.rss, problem.rss_floor)
     by_parameters = [_by_parameters(fit, free, i) for i in range(frame.n_outputs)]
-    slopes = all_rows.rows.ask(Slopes(frame, fit.terms, fit.alpha), all_rows.go_on)
+    slopes = yield Slopes(frame, fit.terms, fit.alpha)
     gram = _projected_gram(fit, few) * (problem.n_total / few.rows.weight.sum())
-    of_each = zip(weights, by_parameters, strict=True)
-    hessian = np.sum([weight * (A.T @ (A.T @ gram).T) for weight, A in of_each], axis=0)
-    of_each = zip(weights, by_parameters, slopes, strict=True)
-    return Bend(np.sum([weight * (A.T @ along) for weight, A, along in of_each], axis=0), hessian)
+    gradient, hessian = np.zeros(free.x.size), np.zeros((free.x.size, free.x.size))
+    for weight, A, along in zip(weights, by_parameters, slopes, strict=True):
+        gradient += weight * (A.T @ along)
+        hessian += weight * (A.T @ (A.T @ gram).T)
+    return Bend(gradient, hessian)
 
 
 def _by_parameters(fit: Fit, free: FreeParameters, output: int) -> csr_array:
@@ -113,12 +115,12 @@ def _by_parameters(fit: Fit, free: FreeParameters, output: int) -> csr_array:
 
 def _projected_gram(fit: Fit, few: MemoryRows) -> Floats:
     """Find J'PJ by a few rows, with P the projection off the columns of the design."""
-    frame, go_on = fit.of.frame, fit.of.go_on
-    R = few.ask(Triangle(frame, fit.terms), go_on)[: fit.m, : fit.m]
-    products = few.ask(Curvature(frame, fit.terms, fit.alpha), go_on)
+    frame = fit.of.frame
+    R = few.ask(Triangle(frame, fit.terms))[: fit.m, : fit.m]
+    products = few.ask(Curvature(frame, fit.terms, fit.alpha))
     # A column that none of the few see takes nothing off.
     faint = NOT_SEEN * np.linalg.norm(fit.R, axis=0)
-    R = np.linalg.qr(np.vstack([R, np.diag(faint)]), mode="r")
+    R = triangle_of(np.vstack([R, np.diag(faint)]))
     shared = solve_triangular(R, products.design, trans="T", check_finite=False)
     found: Floats = products.gram - shared.T @ shared
     return found

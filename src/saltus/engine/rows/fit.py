@@ -11,26 +11,24 @@ from saltus.engine.kernels.factor import COLLINEAR, VANISHED
 from saltus.engine.kernels.target import log_density
 from saltus.engine.problem.problem import Problem
 from saltus.engine.rows.frame import Frame
-from saltus.engine.rows.questions import Triangle
-from saltus.engine.rows.rows import GoOn, Rows
+from saltus.engine.rows.questions import Triangle, triangle_of
+from saltus.engine.rows.rows import Inquiry
 from saltus.engine.search.elimination import Path, eliminate
 from saltus.families.registry import owners_of_columns
 from saltus.families.terms import TermSet
 
 
 @dataclass(frozen=True)
-class AllRows:
-    """What there is to know to fit any terms: the rows, how they are seen, and the target."""
+class Target:
+    """What there is to know of all rows to fit any terms to them: how they are seen, and log pi."""
 
-    rows: Rows
     frame: Frame
-    problem: Problem  # of all rows, but for the families, which may hold some
-    go_on: GoOn = lambda: True
+    problem: Problem  # of all rows, but for the families, which hold some
 
-    def fit(self, terms: TermSet) -> "Fit":
+    def fit(self, terms: TermSet) -> "Inquiry[Fit]":
         """Fit terms; leave out those whose columns depend on others, or that hardly any row sees. A pass or more."""
         while True:
-            triangle = self.rows.ask(Triangle(self.frame, terms), self.go_on)
+            triangle = yield Triangle(self.frame, terms)
             kept = self.are_sound(terms, triangle)
             if kept.all():
                 return Fit(self, terms, triangle)
@@ -55,7 +53,7 @@ class AllRows:
 class Fit:
     """Terms, and the triangle R of [D, y] over all rows."""
 
-    of: AllRows
+    of: Target
     terms: TermSet
     triangle: Floats  # (m + c, m + c)
 
@@ -110,10 +108,8 @@ class Fit:
 
     def with_only(self, kept: Ints) -> "Fit":
         """Keep some of the terms, in an order of choice. No pass over the rows."""
-        frame, owner = self.of.frame, owners_of_columns(self.of.problem.families, self.terms)
-        columns = np.concatenate(
-            [np.arange(frame.m_fixed), *(frame.m_fixed + np.flatnonzero(owner == j) for j in kept)]
-        )
-        columns = np.concatenate([columns, np.arange(self.m, len(self.triangle))]).astype(np.int64)
-        triangle = np.linalg.qr(self.triangle[:, columns], mode="r")
-        return Fit(self.of, self.terms.take(kept), triangle)
+        m_fixed, owner = self.of.frame.m_fixed, owners_of_columns(self.of.problem.families, self.terms)
+        of_terms = [m_fixed + np.flatnonzero(owner == j) for j in kept]
+        outputs = np.arange(self.m, len(self.triangle))
+        columns = np.concatenate([np.arange(m_fixed), *of_terms, outputs]).astype(np.int64)
+        return Fit(self.of, self.terms.take(kept), triangle_of(self.triangle[:, columns]))

@@ -11,6 +11,7 @@ from saltus.engine.kernels.target import penalties
 from saltus.engine.problem.design import Design
 from saltus.engine.rows.fit import Fit
 from saltus.engine.rows.questions import Products, Scores
+from saltus.engine.rows.rows import Inquiry
 from saltus.engine.search.policy import SearchPolicy
 from saltus.engine.search.selection import make_pool, select
 from saltus.engine.search.starts import set_independent_terms
@@ -101,10 +102,10 @@ class Race:
         self.smallest[column] = np.inf
 
 
-def choose(fit: Fit, candidates: TermSet, charge: float, n_most: int) -> TermSet:
+def choose(fit: Fit, candidates: TermSet, charge: float, n_most: int) -> Inquiry[TermSet]:
     """Choose among candidates by all rows, one by one, while log pi less a charge for each rises. One pass."""
-    all_rows, problem = fit.of, fit.of.problem
-    products = all_rows.rows.ask(Scores(all_rows.frame, fit.terms, fit.alpha, candidates), all_rows.go_on)
+    target, problem = fit.of, fit.of.problem
+    products = yield Scores(target.frame, fit.terms, fit.alpha, candidates)
     race = Race.of(fit, products)
     families, c = problem.families, len(fit.rss)
     n_columns = families.n_columns[candidates.family]
@@ -119,7 +120,7 @@ def choose(fit: Fit, candidates: TermSet, charge: float, n_most: int) -> TermSet
 
     of_candidates, n_own = own(candidates), int(own(fit.terms).sum())
     n_shared = count_shared_parameters(families, fit.terms.shared)
-    k, q = fit.k, fit.m - all_rows.frame.m_fixed
+    k, q = fit.k, fit.m - target.frame.m_fixed
 
     def penalty(sizes: Ints, columns: Ints, of_terms: Ints) -> Floats:
         return penalties(problem.criterion, c, sizes, columns, of_terms, n_shared)

@@ -35,16 +35,16 @@ class Triangle:
             stacked[:, :size] = R.T
             stacked[:m_fixed, size:], stacked[m_fixed : m_fixed + q, size:] = sheet.fixed, columns
             stacked[m_fixed + q :, size:] = sheet.Y
-            R = _triangle(stacked.T)
+            R = triangle_of(stacked.T)
         return R
 
     def merge(self, first: Floats, second: Floats) -> Floats:
         """Factor two triangles together. O(m^3)."""
-        return _triangle(np.asfortranarray(np.vstack([first, second])))
+        return triangle_of(np.vstack([first, second]))
 
 
-def _triangle(stacked: Floats) -> Floats:
-    """Find R of an array (rows, columns) in Fortran order, which is overwritten."""
+def triangle_of(stacked: Floats) -> Floats:
+    """Find R of an array (rows, columns), which is overwritten where it is in Fortran order."""
     (R,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)
     found: Floats = R[: stacked.shape[1]].copy()
     return found

@@ -1,121 +1,153 @@
-"""From a network that some rows gave to one that all rows give: new terms, descents and elimination, in rounds.
+"""From networks that some rows gave to those that all rows give: new terms, descents and elimination, in rounds.
 
-Rounds begin with a few times as many rows as the network comes from, in memory, and go on with more and more, the last
-with all. So most of what there is to find is found where a pass costs little.
+Rounds begin with a few times as many rows as the networks come from, in memory, and go on with more and more, the last
+with all. So most of what there is to find is found where a pass costs little. Networks are refined side by side: a pass
+answers what all of them ask.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
+from saltus._typing import Ints
 from saltus.engine.problem.design import Design
 from saltus.engine.rows.descent import descend
-from saltus.engine.rows.fit import AllRows, Fit
+from saltus.engine.rows.fit import Fit, Target
 from saltus.engine.rows.frame import Frame
 from saltus.engine.rows.growth import choose, nominate
 from saltus.engine.rows.memory import MemoryRows
-from saltus.engine.rows.rows import Block, GoOn, Rows, StoppedError
+from saltus.engine.rows.rows import Block, GoOn, Inquiry, Rows, StoppedError, inquire
 from saltus.engine.search.policy import SearchPolicy
 from saltus.families.terms import TermSet
 
-# Makes the design of some rows, whose target counts them for so much weight in all.
-MakeDesign = Callable[[Block, float], Design]
+# Makes the design of some rows as another sees them, whose target counts them for so much weight in all.
+MakeDesign = Callable[[Design, Block, float], Design]
+# Told what a network has reached, by its number, and with which rows.
+Tell = Callable[[int, Fit, Rows], None]
+
+
+class Stage:
+    """Rounds with so many of the rows. Mutable: it keeps what each network has reached."""
+
+    def __init__(
+        self, rows: Rows, few: MemoryRows, seen: Mapping[int, tuple[Target, Design]], policy: SearchPolicy
+    ) -> None:
+        self.rows, self.few, self.seen, self.policy = rows, few, seen, policy
+        self.reached: dict[int, Fit] = {}
+
+    def run(self, rng: np.random.Generator, terms: Mapping[int, TermSet], go_on: GoOn, tell: Tell) -> None:
+        """Refine networks side by side, for as long as there is time."""
+        generators = rng.spawn(len(terms))
+        inquiries = {
+            number: self._rounds(generator, number, start, tell)
+            for generator, (number, start) in zip(generators, terms.items(), strict=True)
+        }
+        with suppress(StoppedError):
+            for number, fit in inquire(self.rows, inquiries, go_on):
+                self.reached[number] = fit
+
+    def fit_as_they_are(self, terms: Mapping[int, TermSet]) -> dict[int, Fit]:
+        """Fit networks to the rows, however long it takes: a pass or two."""
+        return dict(inquire(self.rows, {number: self.seen[number][0].fit(each) for number, each in terms.items()}))
+
+    def _rounds(self, rng: np.random.Generator, number: int, terms: TermSet, tell: Tell) -> Inquiry[Fit]:
+        """Descend, eliminate and bring terms in, until a round gains next to nothing or there were enough."""
+        policy, (target, design) = self.policy, self.seen[number]
+        smallest = policy.resolution_of_refinement(target.problem.n_total)
+        fit = yield from target.fit(terms)
+        for _ in range(policy.rounds_of_refinement):
+            before = fit.log_posterior
+            fit = self._keep(number, (yield from self._descended(fit, smallest)))
+            tell(number, fit, self.rows)
+            if self.rows.n_passes >= policy.most_passes:
+                return fit
+            fit = self._keep(number, (yield from self._grown(rng, fit, design)))
+            if fit.log_posterior < before + smallest:
+                break
+        return (yield from self._descended(fit, smallest))
+
+    def _keep(self, number: int, fit: Fit) -> Fit:
+        self.reached[number] = fit
+        return fit
+
+    def _descended(self, fit: Fit, smallest: float) -> Inquiry[Fit]:
+        descended = yield from descend(fit, self.few, self.policy.steps_of_refinement, smallest)
+        return descended.eliminated()
+
+    def _grown(self, rng: np.random.Generator, fit: Fit, design: Design) -> Inquiry[Fit]:
+        """Bring in what is worth it, if anything."""
+        n_most = self.policy.terms_of_a_round(fit.k)
+        nominees = nominate(rng, design, fit.terms, n_most, self.policy)
+        if nominees is None:
+            return fit
+        chosen = yield from choose(fit, nominees, self.policy.charge_of_refinement, n_most)
+        if len(chosen) == 0:
+            return fit
+        with_more = yield from fit.of.fit(fit.terms.followed_by(chosen))
+        grown = with_more.eliminated()
+        return grown if grown.log_posterior > fit.log_posterior else fit
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """What a refinement needs beside the network it begins with."""
+    """What a refinement needs beside the networks it begins with."""
 
     rows: Rows
     total_weight: float
-    frame: Frame
     make_design: MakeDesign
     policy: SearchPolicy
-    go_on: GoOn = lambda: True
-    tell: Callable[[Fit], None] = lambda fit: None
 
-    def run(self, rng: np.random.Generator, terms: TermSet) -> Fit:
-        """Refine, for as long as there is time; then fit what there is to all rows, in a pass or two."""
-        stage: Stage | None = None
-        try:
-            for stage in self.stages(rng):
-                for fit in stage.rounds(rng, terms):
-                    terms = fit.terms
-                    self.tell(fit)
-        except StoppedError:
-            pass
-        if stage is None or not stage.is_last or stage.reached is None:
-            whole = self._stage(self.rows, self.total_weight, self._few(rng, self.rows), is_last=True)
-            return replace(whole.all_rows, go_on=lambda: True).fit(terms)
-        return stage.reached
+    def run(
+        self,
+        rng: np.random.Generator,
+        networks: Mapping[int, tuple[TermSet, Design]],
+        go_on: GoOn = lambda: True,
+        tell: Tell = lambda number, fit, rows: None,
+    ) -> dict[int, Fit]:
+        """Refine networks, each as the design sees it that it comes from, for as long as there is time.
 
-    def stages(self, rng: np.random.Generator) -> "Iterator[Stage]":
-        """Go through the numbers of rows that rounds are run with."""
-        n = self.policy.rows_of_a_search * self.policy.finer
-        most = int(self.policy.numbers_in_memory / (len(self.frame.box.width) + self.frame.n_outputs + 1))
-        while n <= min(self.rows.n_rows / 2, most):
-            part = MemoryRows(self.rows.take(draw_rows(rng, self.rows.n_rows, n)))
-            yield self._stage(part, float(part.rows.weight.sum()), self._few(rng, part), is_last=False)
-            n *= self.policy.finer
-        yield self._stage(self.rows, self.total_weight, self._few(rng, self.rows), is_last=True)
-
-    def _few(self, rng: np.random.Generator, rows: Rows) -> MemoryRows:
-        """Take the rows that nominate terms and give the curvature."""
-        n = min(self.policy.rows_that_nominate, rows.n_rows)
-        return MemoryRows(rows.take(draw_rows(rng, rows.n_rows, n)))
-
-    def _stage(self, rows: Rows, total: float, few: MemoryRows, *, is_last: bool) -> "Stage":
-        design = self.make_design(few.rows, total)
-        floor = design.problem.rss_floor * (total / design.problem.n_total)
-        problem = design.problem._replace(n_total=total, degrees=total, rss_floor=floor)
-        return Stage(AllRows(rows, self.frame, problem, self.go_on), few, design, self.policy, is_last)
-
-
-class Stage:
-    """Rounds with so many of the rows. Mutable: it keeps what was reached."""
-
-    def __init__(self, all_rows: AllRows, few: MemoryRows, design: Design, policy: SearchPolicy, is_last: bool) -> None:
-        self.all_rows, self.few, self.design, self.policy, self.is_last = all_rows, few, design, policy, is_last
-        self.reached: Fit | None = None
-
-    def rounds(self, rng: np.random.Generator, terms: TermSet) -> Iterator[Fit]:
-        """Bring terms in, descend and eliminate, until a round gains next to nothing; yield what each round reaches."""
-        policy, total = self.policy, self.all_rows.problem.n_total
-        smallest = policy.resolution_of_refinement(total)
-        fit = self.all_rows.fit(terms)
-        self.reached = fit
-        for _ in range(policy.rounds_of_refinement):
-            before = fit.log_posterior
-            fit = self._descended(fit, smallest)
-            yield fit
-            fit = self._grown(rng, fit)
-            if fit.log_posterior < before + smallest:
+        What there is then is fitted to all rows in a pass or two.
+        """
+        terms = {number: each for number, (each, _) in networks.items()}
+        designs = {number: design for number, (_, design) in networks.items()}
+        stage = None
+        for n in self._numbers_of_rows(next(iter(designs.values()))):
+            stage = self._stage(rng, n, designs)
+            stage.run(rng, terms, go_on, tell)
+            terms |= {number: fit.terms for number, fit in stage.reached.items()}
+            if not go_on():
                 break
-        self.reached = fit = self._descended(fit, smallest)
-        yield fit
+        if stage is None or stage.rows is not self.rows:
+            stage = self._stage(rng, self.rows.n_rows, designs)
+        left = {number: each for number, each in terms.items() if number not in stage.reached}
+        return stage.reached | (stage.fit_as_they_are(left) if left else {})
 
-    def _descended(self, fit: Fit, smallest: float) -> Fit:
-        self.reached = descend(fit, self.few, self.policy.steps_of_refinement, smallest).eliminated()
-        return self.reached
+    def _numbers_of_rows(self, design: Design) -> Iterator[int]:
+        n = self.policy.rows_of_a_search * self.policy.finer
+        most = self.policy.numbers_in_memory / (len(design.box.width) + design.Y.shape[1] + 1)
+        while n <= min(self.rows.n_rows / 2, most):
+            yield n
+            n *= self.policy.finer
+        yield self.rows.n_rows
 
-    def _grown(self, rng: np.random.Generator, fit: Fit) -> Fit:
-        """Bring in what is worth it, if anything."""
-        n_most = self.policy.terms_of_a_round(fit.k)
-        nominees = nominate(rng, self.design, fit.terms, n_most, self.policy)
-        if nominees is None:
-            return fit
-        chosen = choose(fit, nominees, self.policy.charge_of_refinement, n_most)
-        if len(chosen) == 0:
-            return fit
-        grown = fit.of.fit(fit.terms.followed_by(chosen)).eliminated()
-        self.reached = grown if grown.log_posterior > fit.log_posterior else fit
-        return self.reached
+    def _stage(self, rng: np.random.Generator, n: int, designs: Mapping[int, Design]) -> Stage:
+        """Take n of the rows, and of these the few that nominate terms and give the curvature."""
+        rows, total = self.rows, self.total_weight
+        if n < rows.n_rows:
+            part = MemoryRows(rows.take(draw_rows(rng, rows.n_rows, n)))
+            rows, total = part, float(part.rows.weight.sum())
+        few = MemoryRows(rows.take(draw_rows(rng, n, self.policy.rows_that_nominate)))
+        seen = {}
+        for number, design in designs.items():
+            of_few = self.make_design(design, few.rows, total)
+            floor = of_few.problem.rss_floor * (total / of_few.problem.n_total)
+            problem = of_few.problem._replace(n_total=total, degrees=total, rss_floor=floor)
+            seen[number] = Target(Frame.of(design), problem), of_few
+        return Stage(rows, few, seen, self.policy)
 
 
-def draw_rows(rng: np.random.Generator, n_rows: int, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def draw_rows(rng: np.random.Generator, n_rows: int, n: int) -> Ints:
     """Draw n of the numbers of rows, in rising order."""
-    if n >= n_rows:
-        return np.arange(n_rows)
-    found: np.ndarray[tuple[int], np.dtype[np.int64]] = np.sort(rng.choice(n_rows, n, replace=False, shuffle=False))
-    return found
+    return np.arange(n_rows) if n >= n_rows else np.sort(rng.choice(n_rows, n, replace=False, shuffle=False))

@@ -4,12 +4,14 @@ A question is put to each block; the answers, which are small, are merged in the
 rows decides where that happens. Answers to the same question over other blocks differ by rounding alone.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from saltus._typing import Floats, Ints
 
 Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 # Asked before each block: whether to go on.
 GoOn = Callable[[], bool]
@@ -33,6 +35,10 @@ class Question(Protocol[Answer]):
         """Make one answer of those for two blocks, the first before the second."""
 
 
+# What asks one question after the other: it yields each, is sent the answer, and returns what it was after.
+Inquiry = Generator[Question[Any], Any, T]
+
+
 class StoppedError(Exception):
     """There was no time to ask all blocks."""
 
@@ -48,3 +54,36 @@ class Rows(Protocol):
 
     def take(self, numbers: Ints) -> Block:
         """Take the rows with these numbers, which rise."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several questions, asked in one pass."""
+
+    questions: tuple[Question[Any], ...]
+
+    def ask(self, block: Block) -> tuple[Any, ...]:
+        """Answer all for one block."""
+        return tuple(question.ask(block) for question in self.questions)
+
+    def merge(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Merge the answers to each."""
+        each = zip(self.questions, first, second, strict=True)
+        return tuple(question.merge(one, other) for question, one, other in each)
+
+
+def inquire(rows: Rows, inquiries: Mapping[int, Inquiry[T]], go_on: GoOn = lambda: True) -> Iterator[tuple[int, T]]:
+    """Run several inquiries side by side, a pass for what all of them ask next; yield the result of each at its end."""
+    pending: dict[int, Question[Any]] = {}
+    answers: dict[int, Any] = dict.fromkeys(inquiries)
+    while answers:
+        pending = {}
+        for number, answer in answers.items():
+            try:
+                pending[number] = inquiries[number].send(answer)
+            except StopIteration as end:
+                yield number, end.value
+        if not pending:
+            return
+        together = rows.ask(Together(tuple(pending.values())), go_on)
+        answers = dict(zip(pending, together, strict=True))

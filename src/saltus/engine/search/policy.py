@@ -86,6 +86,8 @@ class SearchPolicy:
     steps_of_refinement: int = 5
     rounds_of_refinement: int = 6
     gain_a_row: float = 1e-5
+    # No round begins after so many passes over the same rows.
+    most_passes: int = 60
     # What a new term has to gain beyond what it costs: about ln of the number of candidates that it is the best of.
     charge_of_refinement: float = 6.0
 
