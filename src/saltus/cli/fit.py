@@ -42,7 +42,12 @@ def add(commands: "Commands") -> None:
         example="saltus fit data.csv --target y --time 30 -o model.saltus --report report.html",
     )
     parser.set_defaults(run=run)
-    parser.add_argument("data", type=Path, metavar="DATA", help="a CSV or Parquet file, with a header")
+    parser.add_argument(
+        "data",
+        type=Path,
+        metavar="DATA",
+        help="a CSV or Parquet file, with a header, or a folder of Parquet files, of any size",
+    )
     parser.add_argument(
         "--target",
         action="extend",
@@ -156,6 +161,8 @@ def run(options: argparse.Namespace) -> int:
     if options.bayes and options.criterion is not None:
         raise ValueError("--bayes averages over all sizes and needs no --criterion. Leave one of the two out.")
     check_input(options.data)
+    if options.data.is_dir():
+        return _run_folder(options, output)
     table = read(options, wanted=split_names(options.target), as_text=split_names(options.category))
     from saltus.cli.columns import choose_data, resolve_names
     from saltus.cli.rows import describe_split, split_rows
@@ -175,10 +182,35 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None:
         _require_pictures()
     with when_compiling(lambda: note(COMPILING)):
-        model, ending = fit_model(options, train, data)
+        model, ending = fit_model(options, train.X, train.y, targets=data.targets, categories=data.categories)
     _tell(model, train, test)
     told += [*filter(None, [ending]), f"Made by: {options.command_line}"]
     _write(model, train, test, output, options, told)
+    return INTERRUPTED if ending.startswith(BY_CTRL_C) else DONE
+
+
+def _run_folder(options: argparse.Namespace, output: Path) -> int:
+    """Do the same for a folder of Parquet files, which need not fit in memory."""
+    if options.bayes:
+        raise ValueError("--bayes takes rows in memory, and a folder is read part by part. Leave it out.")
+    from saltus.cli.folders import Folder, describe_left_out
+    from saltus.inspection.document import paragraphs
+
+    folder = Folder.read(options)
+    _check_outputs(options, output)
+    X, y, some, test = folder.split(options.test_size, options.seed)
+    told = folder.describe(test, options.seed)
+    print(paragraphs(told), flush=True)
+    note("Fitting. Ctrl-C ends it with the best so far.")
+    from saltus._compile import COMPILING, when_compiling
+    from saltus.cli.modelling import fit_model
+    from saltus.engine.drivers.stop import INTERRUPTED as BY_CTRL_C
+
+    with when_compiling(lambda: note(COMPILING)):
+        model, ending = fit_model(options, X, y, targets=folder.targets, categories=split_names(options.category))
+    told += [*describe_left_out(model), *filter(None, [ending]), f"Made by: {options.command_line}"]
+    _tell(model, some, test)
+    _write(model, some, test, output, options, told)
     return INTERRUPTED if ending.startswith(BY_CTRL_C) else DONE
 
 
@@ -199,7 +231,7 @@ def _write(
 ) -> None:
     path = still_free(output, force=options.force)
     model.save(path)
-    print(f"The model, fitted to {len(train)} rows: {path}", flush=True)
+    print(f"The model, fitted to {model.data_notes_.n_rows} rows: {path}", flush=True)
     if options.report is not None:
         path = still_free(options.report, force=options.force)
         X_test, y_test = (test.X, test.y) if len(test) else (None, None)

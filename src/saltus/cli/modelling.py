@@ -2,6 +2,7 @@
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from saltus.cli.columns import Data
+from saltus._typing import Floats
 from saltus.cli.console import note
-from saltus.cli.rows import Rows
 from saltus.estimators import (
     AnnealedRegressor,
     BayesianRegressor,
@@ -24,6 +24,7 @@ from saltus.estimators.sampling import USUAL_ITERATIONS
 from saltus.families import make_family
 from saltus.families.options import DEFAULT_RADIAL_NAME, OPTIONS
 from saltus.inspection.document import join_names
+from saltus.reading import ColumnTable
 
 # A longer chain keeps more draws, up to so many: prediction takes its time.
 MOST_DRAWS = 500
@@ -31,20 +32,22 @@ MOST_DRAWS = 500
 ROWS_TO_COMPILE_WITH = 50
 
 
-def fit_model(options: argparse.Namespace, rows: Rows, data: Data) -> tuple[NetworkRegressor, str]:
-    """Fit the regressor that the options ask for, and let it know the names of its columns.
+def fit_model(
+    options: argparse.Namespace, X: Any, y: Any, *, targets: Sequence[str], categories: Sequence[str]
+) -> tuple[NetworkRegressor, str]:
+    """Fit the regressor that the options ask for, and let it know the names of its outputs.
 
     Why it ended early, if so, comes second, in words.
     """
     model = _make_bayesian(options) if options.bayes else _make_annealed(options)
-    if data.categories:
-        model.set_params(categorical_features=data.categories)
+    if categories:
+        model.set_params(categorical_features=list(categories))
     if options.bayes and options.time is not None:
-        _compile(model, rows)
+        _compile(model, X, y)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        model.set_params(verbose=1).fit(rows.X, rows.y)
-    name_outputs(model, data)
+        model.set_params(verbose=1).fit(X, y)
+    name_outputs(model, targets)
     model.set_params(verbose=0)  # of the fit, not of the model
     return model, _pass_on([each.message for each in caught], model)
 
@@ -65,14 +68,14 @@ def _count_draws(n_iter: int) -> int:
     return int(np.clip(n_iter * usual // USUAL_ITERATIONS, usual, MOST_DRAWS))
 
 
-def _compile(model: NetworkRegressor, rows: Rows) -> None:
+def _compile(model: NetworkRegressor, X: ColumnTable, y: Floats) -> None:
     """Fit a few rows, so that the time that was given is not spent on compiling."""
     trial = clone(model).set_params(n_iter=1, n_draws=1, n_chains=1, n_jobs=1, max_time=None, verbose=0)
-    n_rows = ROWS_TO_COMPILE_WITH * (rows.X.shape[1] + 1)
-    some = np.arange(min(n_rows, len(rows)))
+    n_rows = ROWS_TO_COMPILE_WITH * (X.shape[1] + 1)
+    some = np.arange(min(n_rows, len(X)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        trial.fit(rows.X.take(some), rows.y[some])
+        trial.fit(X.take(some), y[some])
 
 
 def _pass_on(said: list[Warning | str], model: NetworkRegressor) -> str:
@@ -108,7 +111,7 @@ def _family(options: argparse.Namespace) -> dict[str, Any]:
     return {"basis": make_family(options.basis or DEFAULT_RADIAL_NAME, **chosen)}
 
 
-def name_outputs(model: NetworkRegressor, data: Data) -> None:
+def name_outputs(model: NetworkRegressor, targets: Sequence[str]) -> None:
     """Note the names of outputs, as a fit to data frames would."""
     notes = model.data_notes_
-    model.data_notes_ = replace(notes, outputs=replace(notes.outputs, names=tuple(data.targets)))
+    model.data_notes_ = replace(notes, outputs=replace(notes.outputs, names=tuple(targets)))

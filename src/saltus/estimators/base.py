@@ -30,7 +30,7 @@ from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
 from saltus.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
-from saltus.estimators.many_rows import Reading
+from saltus.estimators.many_rows import Reading, is_chunked
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, Ticker, ToCriterion
 from saltus.families import FAMILIES, Family, FittedMixture, Mixture, UserFamily, resolve_basis
@@ -217,6 +217,11 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
 
     def _read(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Reading:
         """Check what `fit` was given, and say which rows its search sees: all of them."""
+        if is_chunked(X) or is_chunked(y):
+            raise TypeError(
+                f"{type(self).__name__} takes rows in memory, and was given a dask collection. Compute a part of it, "
+                f"such as 100 000 rows, or use AnnealedRegressor, which takes it as it is."
+            )
         return Reading(check_data(self, X, y, sample_weight))
 
     @abstractmethod
