@@ -20,8 +20,8 @@ from scipy.stats import chisquare, norm
 from sklearn.base import clone
 
 from saltus import BayesianRegressor, Product, Radial, Ridge
-from saltus.engine.drivers import steppers
 from saltus._blas import single_threaded_blas
+from saltus.engine.drivers import steppers
 from saltus.engine.drivers.prior import draw_from_prior
 from saltus.engine.drivers.sample import make_stepper
 from saltus.engine.drivers.steppers import STEPS_BETWEEN_G, STEPS_BETWEEN_GIBBS, Walk

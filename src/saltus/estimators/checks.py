@@ -191,7 +191,7 @@ def learn_inputs(
 ) -> tuple[TableReader, Floats]:
     """Find out how to read columns, and read the rows that are present."""
     if not isinstance(columns, tuple):
-        columns = columns[present]
+        columns = columns if present.all() else columns[present]
         if np.isnan(columns).all():
             raise ValueError("Every value of X is missing (NaN). A fit needs at least some.")
         given_names = getattr(estimator, "feature_names_in_", None)
@@ -295,8 +295,9 @@ def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
 
 def check_magnitude(values: Floats, labels: Sequence[str]) -> None:
     """Raise if the squares of a column of values (N, n) overflow or vanish; messages name it by its label."""
-    sizes = np.nanmax(np.abs(values), axis=0, initial=0.0)
-    for label, size in zip(labels, sizes.tolist(), strict=True):
+    # Column by column, so that no copy of them all is made.
+    sizes = [float(np.nanmax(np.abs(column), initial=0.0)) for column in values.T]
+    for label, size in zip(labels, sizes, strict=True):
         if size > LARGEST_VALUE:
             raise ValueError(
                 f"{label} holds values as large as {size:.3g}, whose squares overflow. Rescale it to stay below "

@@ -34,7 +34,7 @@ class ColumnNotes:
         """Describe the columns of values (N, n), NaN where one is missing, whose rows have weight (N,)."""
         mean, std = moments_of_present(values, weight)
         low, high = np.nanmin(values, axis=0, initial=np.inf), np.nanmax(values, axis=0, initial=-np.inf)
-        missing = np.average(np.isnan(values), axis=0, weights=weight)
+        missing = np.array([np.average(np.isnan(column), weights=weight) for column in values.T])
         labels = tuple(map(tuple, levels or [()] * len(names)))
         shares: list[tuple[float, ...]] = [() for _ in names]
         for j, of_input in enumerate(labels):

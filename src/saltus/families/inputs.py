@@ -28,6 +28,8 @@ LEVELS_A_WORD, MOST_LEVELS = 32, 1024
 NARROWEST, VALUES_A_WIDTH = 1 / 400, 3.0
 # A wave has between half a period along the range of its input and one for every two values.
 FEWEST_PERIODS, VALUES_A_PERIOD = 0.5, 2.0
+# With more rows than this, moments are taken column by column.
+ROWS_AT_A_TIME = 2**16
 # Offsets of projections reach to the farthest row, but no farther than so many standard deviations.
 FARTHEST_OFFSET = 4.0
 # Slopes of a projection are between these, for one standard deviation.
@@ -277,6 +279,8 @@ class FamilyRows:
 
 def moments_of_present(U: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Find the means and standard deviations (v,) of the values of U (N, v) that are not missing."""
+    if len(U) > ROWS_AT_A_TIME:
+        return _moments_by_columns(U, weight)
     is_gap = np.isnan(U)
     if not is_gap.any():
         means = np.average(U, axis=0, weights=weight)
@@ -286,6 +290,18 @@ def moments_of_present(U: Floats, weight: Floats) -> tuple[Floats, Floats]:
     means = (present * np.where(is_gap, 0.0, U)).sum(axis=0) / total
     squares: Floats = (present * np.where(is_gap, 0.0, U - means) ** 2).sum(axis=0)
     return means, np.sqrt(squares / total)
+
+
+def _moments_by_columns(U: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Do the same without a copy of U, which is large."""
+    means, spreads = np.empty(U.shape[1]), np.empty(U.shape[1])
+    for j, column in enumerate(U.T):
+        present = np.where(np.isnan(column), 0.0, weight)
+        total = max(present.sum(), np.finfo(np.float64).tiny)
+        values = np.where(present > 0, column, 0.0)
+        means[j] = present @ values / total
+        spreads[j] = np.sqrt(present @ (values - means[j]) ** 2 / total)
+    return means, spreads
 
 
 def gaps_in_tiles(X: Floats) -> Bytes:

@@ -77,7 +77,7 @@ class SearchPolicy:
     # times as many at a time, the last with all (engine/rows). Those before hold so many numbers at most.
     most_rows_of_a_search: int = 50_000
     rows_of_a_search: int = 10_000
-    numbers_in_memory: float = 1e7
+    numbers_in_memory: float = 4e6
     # So many rows nominate terms, and give the curvature of descents. A round brings in up to so many terms, takes so
     # many steps, and is one of so many with the same rows; it is the last if it gains less than a share of the rows.
     rows_that_nominate: int = 40_000
