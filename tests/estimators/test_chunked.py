@@ -40,7 +40,7 @@ def test_chunks_make_no_difference(in_memory, chunk):
     assert model.log_posterior_ == pytest.approx(in_memory.log_posterior_, rel=1e-10)
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_schedulers_make_no_difference(in_memory, scheduler):
     import dask
 
@@ -97,6 +97,18 @@ def test_data_frames_with_text_and_gaps():
     np.testing.assert_array_equal(predicted.compute(), model.predict(table[names]))
     assert np.std(table["rent"] - predicted.compute()) < 0.4
     assert model.data_notes_.output_names == ("rent",)
+
+
+def test_frames_of_parquet_whose_columns_have_partitions_of_their_own(tmp_path):
+    X, y = some_table()
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y, z=X[:, 0], n=1)
+    for i in range(8):
+        table.iloc[500 * i : 500 * (i + 1)].to_parquet(tmp_path / f"{i}.parquet")
+    lazy = dd.read_parquet(tmp_path / "*.parquet")
+    assert lazy[["a", "b", "c"]].optimize().npartitions != lazy["y"].optimize().npartitions
+    model = make().fit(lazy[["a", "b", "c"]], lazy[["y", "z"]], lazy["n"])
+    assert model.data_notes_.output_names == ("y", "z")
+    assert np.std(model.predict(table[["a", "b", "c"]]) - table[["y", "z"]].to_numpy()) < 0.3
 
 
 @pytest.mark.slow

@@ -6,7 +6,9 @@ Imported where rows are of that sort alone.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 import dask
 import numpy as np
@@ -68,20 +70,42 @@ def chunks_of(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
             f"X is a dask collection, and {strange[0]} is of type {type(given[strange[0]]).__name__}. Give "
             f"{strange[0]} as a dask collection with the same chunks of rows."
         )
-    if len({isinstance(each, da.Array) for each in given.values()}) == 1 and isinstance(X, da.Array):
-        by_rows = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
-        # A pass, where an array does not know how long its chunks are.
-        by_rows = by_rows.compute_chunk_sizes() if np.isnan(by_rows.shape[0]) else by_rows
-        given["X"] = by_rows
-        for name in list(given)[1:]:
-            given[name] = _with_chunks(name, given[name], by_rows)
-    parts = [_delayed_chunks(each) for each in given.values()]
-    if len({len(part) for part in parts}) > 1:
-        sizes = ", ".join(f"{name} has {len(part)}" for name, part in zip(given, parts, strict=True))
-        raise ValueError(f"X and y must have the same chunks of rows: {sizes}. Repartition one like the other.")
-    if sample_weight is None:
-        parts.append([None] * len(parts[0]))
-    return list(zip(*parts, strict=True))
+    are_arrays = {isinstance(each, da.Array) for each in given.values()}
+    if len(are_arrays) > 1:
+        raise TypeError("Of X, y and sample_weight some are dask arrays and some dask data frames. Give all of a sort.")
+    parts = _chunks_of_arrays(given) if are_arrays == {True} else _chunks_of_frames(given)
+    return parts if sample_weight is not None else [(*part, None) for part in parts]
+
+
+def _chunks_of_arrays(given: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Cut arrays alike."""
+    X = given["X"].rechunk(dict.fromkeys(range(1, given["X"].ndim), -1))
+    # A pass, where an array does not know how long its chunks are.
+    X = X.compute_chunk_sizes() if np.isnan(X.shape[0]) else X
+    others = [_with_chunks(name, array, X) for name, array in given.items() if name != "X"]
+    return list(zip(*(np.ravel(each.to_delayed()).tolist() for each in (X, *others)), strict=True))
+
+
+def _chunks_of_frames(given: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Put the columns of data frames side by side, so that their partitions are the same, and take each apart again."""
+    X, *others = given.values()
+    columns = [[each] if each.ndim == 1 else [each[name] for name in each.columns] for each in others]
+    names = [[f"{number} {i} {uuid4()}" for i in range(len(each))] for number, each in enumerate(columns)]
+    of_each = dict(zip(chain(*names), chain(*columns), strict=True))
+    taken = [
+        (own, [each.name] if each.ndim == 1 else list(each.columns), each.ndim)
+        for own, each in zip(names, others, strict=True)
+    ]
+    joined = X.assign(**of_each).to_delayed()
+    return [tuple(dask.delayed(_apart, nout=1 + len(taken))(chunk, list(X.columns), taken)) for chunk in joined]
+
+
+def _apart(chunk: Any, inputs: list[Any], taken: list[tuple[list[str], list[Any], int]]) -> tuple[Any, ...]:
+    found = [chunk[inputs]]
+    for own, called, ndim in taken:
+        of_one = chunk[own].set_axis(called, axis=1)
+        found.append(of_one if ndim == 2 else of_one.iloc[:, 0])
+    return tuple(found)
 
 
 def _with_chunks(name: str, array: Any, X: Any) -> Any:
@@ -89,11 +113,6 @@ def _with_chunks(name: str, array: Any, X: Any) -> Any:
     if array.shape[0] != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows, and {name} has {array.shape[0]}. Give a row of each for every row.")
     return array.rechunk((X.chunks[0], *((-1,) * (array.ndim - 1))))
-
-
-def _delayed_chunks(collection: Any) -> list[Any]:
-    chunks = collection.to_delayed()
-    return list(np.ravel(chunks)) if isinstance(collection, da.Array) else list(chunks)
 
 
 def _length(number: int, X: Any, y: Any, weight: Any) -> int:
