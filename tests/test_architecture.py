@@ -62,6 +62,7 @@ def test_layers_point_down():
         ("reading",),
         ("engine/kernels", "engine/problem"),
         ("engine/search", "engine/results"),
+        ("engine/rows",),
         ("engine/drivers",),
         ("estimators",),
         ("inspection", "storage", "onnx"),

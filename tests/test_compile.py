@@ -137,6 +137,7 @@ def test_compile_compiles_every_entry_point_and_says_where_it_is(monkeypatch):
     assert called == {
         "descend",
         "descend_damped",
+        "fill_sheet",
         "run_block",
         "run_block_with_shared_moves",
         "run_sample_block",

@@ -95,6 +95,13 @@ def test_the_line_shows_the_best_state_and_of_a_sampler_the_present_one(line, ca
     assert "k = 5  log posterior -8.00" in capsys.readouterr().err.split("\r")[-1]
 
 
+def test_the_line_counts_the_passes_over_all_rows(line, capsys):
+    made, at = line
+    at(1.0, 0, 1000, k=7, log_posterior=-1.0)
+    made.update(saltus.Progress(1, 1000, 9, -1e6, 0.0, 0.0, n_passes=12), draw=True)
+    assert capsys.readouterr().err.split("\r")[-1].strip() == "saltus asks all rows: 12 passes  k = 9"
+
+
 def test_fits_on_other_threads_and_in_a_grid_search_do_not_garble_the_line(data, capsys):
     search = GridSearchCV(
         AnnealedRegressor("gaussian", n_iter=500, n_chains=2, verbose=1, random_state=0),

@@ -54,6 +54,7 @@ def _fit_all_sorts() -> None:
 
     import numpy as np
 
+    from saltus.engine.search.policy import SearchPolicy
     from saltus.estimators import AnnealedRegressor, BayesianRegressor
     from saltus.families import Radial
     from saltus.families.options import MIXED_OF_FEW_INPUTS
@@ -77,3 +78,6 @@ def _fit_all_sorts() -> None:
         warnings.simplefilter("ignore")
         for model in models:
             model.set_params(n_chains=1, random_state=0).fit(X, y)
+            if isinstance(model, AnnealedRegressor):
+                model._policy = SearchPolicy(most_rows_of_a_search=30, rows_of_a_search=20)  # so that rows are many
+                model.fit(X, y)

@@ -160,7 +160,8 @@ class Line:
             # The first block of the first chain may have been compiled.
             self._watched_since = self._watched_since or monotonic()
             self._done_at_first[progress.chain] = progress.iteration
-        if self._to_criterion is None or self._best is None or progress.best >= self._best.best:
+        is_newer = self._to_criterion is None or progress.n_passes > 0
+        if is_newer or self._best is None or progress.best >= self._best.best:
             self._best = progress
         if draw and self.draws and self._cell is not None:
             self._cell.write(self._text() + self._time_left())
@@ -180,6 +181,8 @@ class Line:
 
     def _text(self) -> str:
         assert self._best is not None
+        if self._best.n_passes > 0:
+            return f"saltus asks all rows: {self._best.n_passes} passes  k = {self._best.n_terms}"
         n_done = sum(self._done)
         share = f"{n_done:,d} iterations" if self._total is None else f"{n_done / max(self._total, 1):4.0%}"
         value = f"log posterior {self._best.best:.2f}"
@@ -189,6 +192,8 @@ class Line:
 
     def _time_left(self) -> str:
         """Say how long it will take, where that can be known."""
+        if self._best is not None and self._best.n_passes > 0 and self._max_seconds is None:
+            return ""
         now = monotonic()
         left = []
         n_done, watched = sum(self._done), now - self._watched_since
