@@ -26,8 +26,8 @@ from saltus.estimators.averaging import combine_networks
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.calibrating import calibrate_search
 from saltus.estimators.chains import FEWEST_CHAINS, count_chains
-from saltus.estimators.checks import TrainingData, check_data, check_inputs
-from saltus.estimators.many_rows import Reading, in_memory, is_chunked
+from saltus.estimators.checks import TrainingData, check_inputs
+from saltus.estimators.many_rows import is_chunked
 from saltus.estimators.searched import SearchedModel
 from saltus.estimators.sizes import model_with_terms, smallest_within
 from saltus.families import FAMILY_ATTRIBUTES, Family, FittedMixture, Mixture
@@ -322,13 +322,6 @@ class AnnealedRegressor(SearchedModel):
     def _n_planned(self) -> int | None:
         return None if isinstance(self.n_iter, str) else int(self.n_iter)
 
-    def _read(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Reading:
-        if is_chunked(X):
-            from saltus.estimators.chunked import from_chunks
-
-            return from_chunks(self, X, y, sample_weight)
-        return in_memory(self, check_data(self, X, y, sample_weight))
-
     def _plan(self, design: Design, seconds_used: float, many: ManyRows | None) -> Search:
         settings = self._settings(design, seconds_used)
         if many is not None:
@@ -336,7 +329,7 @@ class AnnealedRegressor(SearchedModel):
         return Search(
             n_chains=self._count_chains(design),
             n_iter=settings.n_iter,
-            mark=self._mark(settings),
+            mark=mark_of(settings),
             run=partial(search, settings=settings, many=many),
             max_seconds=settings.max_seconds,
             to_criterion=lambda best: criterion_value(best, design.problem.n_total, design.Y.shape[1]),
@@ -377,13 +370,6 @@ class AnnealedRegressor(SearchedModel):
             return FEWEST_CHAINS  # which share the time
         return count_chains(design)
 
-    def _mark(self, settings: Settings) -> str:
-        """Write down the options that a checkpoint depends on."""
-        start = None if settings.start is None else settings.start.tobytes()
-        schedule = settings.schedule
-        plain = replace(settings, start=None, schedule=None, max_seconds=None, seconds_used=0.0)
-        return repr((plain, start, type(schedule).__qualname__, vars(schedule) if schedule else None))
-
     def _store(self, data: TrainingData, design: Design, found: Found) -> str:
         result = found.result
         self._n_total = found.design.problem.n_total
@@ -411,3 +397,11 @@ class AnnealedRegressor(SearchedModel):
         self.criterion_value_ = criterion_value(best.log_posterior, n_total, best.rss.size)
         self.n_iter_ = result.chains[result.best_chain].n_iter
         self.result_ = result
+
+
+def mark_of(settings: Settings) -> str:
+    """Write down the options that a checkpoint depends on."""
+    start = None if settings.start is None else settings.start.tobytes()
+    schedule = settings.schedule
+    plain = replace(settings, start=None, schedule=None, max_seconds=None, seconds_used=0.0)
+    return repr((plain, start, type(schedule).__qualname__, vars(schedule) if schedule else None))

@@ -30,6 +30,7 @@ from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
 from saltus.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
+from saltus.estimators.largest import largest_k
 from saltus.estimators.many_rows import Reading, is_chunked
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, Ticker, ToCriterion
@@ -39,11 +40,6 @@ from saltus.families.options import NAMES
 from saltus.reading import TableReader
 from saltus.reading.reader import FROM_DTYPE
 
-# The default k_max is this, or what keeps the design's columns at half the rows.
-DEFAULT_K_MAX = 50
-# Where terms choose their inputs, it is as many as one for so many rows, but no more than this, nor than fill a design
-# of so many numbers.
-ROWS_A_TERM, MOST_TERMS, MOST_NUMBERS = 3, 350, 5e7
 # A linear term of all inputs that has more columns than this share of the rows is warned of.
 MOST_LINEAR = 0.5
 
@@ -277,7 +273,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         linear = LinearTerm.of(U, weight, only_constant=not all_linear)
         m_fixed = linear.Q.shape[1]
         n_independent = min(count_distinct_rows(X, Y), int(weight.sum()))
-        k_max = self._resolve_k_max(n_independent, m_fixed, mixture, is_part) if box.varies.any() else 0
+        may_be_hundreds = mixture.chooses_inputs and not self._has_ridge(mixture.chooses_inputs)
+        counted = n_independent, m_fixed, mixture.most_columns
+        k_max = largest_k(self.k_max, *counted, may_be_hundreds, is_part=is_part) if box.varies.any() else 0
         counts = Counts(float(weight.sum()), Y.shape[1], m_fixed, n_independent)
         ranges = np.stack([np.nanmin(X[:, box.varies], axis=0), np.nanmax(X[:, box.varies], axis=0)])
         n_levels = data.n_levels[box.varies]
@@ -290,30 +288,6 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             criterion = self._criterion(counts, k_max, other, term_cost)
             design = with_variant(design, X, other, criterion, ridge=ridge)
         return design
-
-    def _resolve_k_max(self, n_rows: int, m_fixed: int, mixture: Mixture, is_part: bool) -> int:
-        # Networks of terms that choose their inputs may have hundreds of these.
-        if self.k_max is None and mixture.chooses_inputs and not self._has_ridge(mixture.chooses_inputs):
-            n_most = min(MOST_TERMS, int(MOST_NUMBERS / n_rows)) if n_rows else 0
-            return min(n_most, max(n_rows // ROWS_A_TERM - m_fixed, 0) // mixture.most_columns)
-        if self.k_max is None:
-            return min(DEFAULT_K_MAX, max(n_rows // 2 - m_fixed, 0) // mixture.most_columns)
-        needed = m_fixed + mixture.most_columns * self.k_max + 1
-        if is_part:
-            return min(int(self.k_max), max(n_rows - 1 - m_fixed, 0) // mixture.most_columns)
-        if self.k_max > 0 and n_rows < needed:
-            raise ValueError(
-                f"k_max={self.k_max} with {m_fixed} columns in the linear term needs at least {needed} distinct "
-                f"rows, or the residuals vanish; got {n_rows}. Lower k_max, or leave it at None."
-            )
-        return int(self.k_max)
-
-    def _largest_k(self, n_rows: int, m_fixed: int, mixture: FittedMixture) -> int:
-        """Say how many terms many rows may have, of which a search sees a part."""
-        most = max(n_rows - 1 - m_fixed, 0) // int(mixture.n_columns.max())
-        if self.k_max is not None:
-            return min(int(self.k_max), most)
-        return min(MOST_TERMS, n_rows // ROWS_A_TERM, most) if mixture.chooses_inputs else min(DEFAULT_K_MAX, most)
 
     def _starting_points(self, design: Design) -> Floats | None:
         """Find the points (k, inputs that vary) of the unit cube that terms start at; None where these are drawn."""

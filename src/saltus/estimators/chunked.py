@@ -23,8 +23,8 @@ from saltus.estimators.checks import TrainingData, check_data, check_inputs, rea
 from saltus.estimators.many_rows import Reading, is_chunked, many_rows
 
 if TYPE_CHECKING:
-    from saltus.estimators.annealed import AnnealedRegressor
     from saltus.estimators.base import NetworkRegressor
+    from saltus.estimators.searched import SearchedModel
 
 
 class FirstLook(NamedTuple):
@@ -35,7 +35,7 @@ class FirstLook(NamedTuple):
     ends: Ends | None
 
 
-def from_chunks(model: "AnnealedRegressor", X: Any, y: Any, sample_weight: Any) -> Reading:
+def from_chunks(model: "SearchedModel", X: Any, y: Any, sample_weight: Any) -> Reading:
     """Learn how to read the columns from some of the rows, which a search sees, and let all others be asked."""
     chunks = chunks_of(X, y, sample_weight)
     lengths = dask.compute(*(dask.delayed(_length)(number, *chunk) for number, chunk in enumerate(chunks)))
@@ -180,7 +180,7 @@ def _look(block: Block) -> FirstLook:
     return FirstLook(n, float(block.weight.sum()), Extremes().ask(block) if n else None)
 
 
-def _note_all(model: "AnnealedRegressor", seen: Block, n_rows: int, total_weight: float) -> None:
+def _note_all(model: "SearchedModel", seen: Block, n_rows: int, total_weight: float) -> None:
     """Let the notes of the model be about all rows, as far as these were seen: means are of some."""
     notes = model.data_notes_
     is_number = np.array([not levels for levels in notes.inputs.levels])

@@ -14,9 +14,10 @@ from saltus.engine.rows.memory import MemoryRows
 from saltus.engine.rows.refinement import draw_rows
 from saltus.engine.rows.rows import Block, Rows
 from saltus.estimators.checks import TrainingData
+from saltus.estimators.largest import largest_k_of_many
 
 if TYPE_CHECKING:
-    from saltus.estimators.annealed import AnnealedRegressor
+    from saltus.estimators.searched import SearchedModel
 
 # Where a smaller share of some rows is distinct, so few may be all that there are.
 ALL_DISTINCT = 0.9
@@ -35,7 +36,7 @@ def is_chunked(X: object) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
-def in_memory(model: "AnnealedRegressor", data: TrainingData) -> Reading:
+def in_memory(model: "SearchedModel", data: TrainingData) -> Reading:
     """Let a search see a part of the rows, where these are many."""
     if len(data.X) <= model._policy.most_rows_of_a_search:
         return Reading(data)
@@ -53,7 +54,7 @@ def part_of(rows: Rows, n: int) -> Block:
     return Block(*(np.concatenate([some, others]) for some, others in zip(drawn, ends, strict=True)))
 
 
-def many_rows(model: "AnnealedRegressor", rows: Rows, total_weight: float, seen: Block) -> ManyRows:
+def many_rows(model: "SearchedModel", rows: Rows, total_weight: float, seen: Block) -> ManyRows:
     """Say how designs are made of some of many rows."""
     n_distinct = count_distinct_rows(seen.X, seen.Y)
     n_distinct = n_distinct if n_distinct < ALL_DISTINCT * len(seen.X) else rows.n_rows
@@ -62,7 +63,8 @@ def many_rows(model: "AnnealedRegressor", rows: Rows, total_weight: float, seen:
         """Make the design of some rows as another sees them, whose target counts them for so much weight in all."""
         problem, mixture, n_outputs = like.problem, like.mixture, block.Y.shape[1]
         counts = Counts(total, n_outputs, problem.m_fixed, min(float(n_distinct), total))
-        k_max = model._largest_k(int(min(n_distinct, total)), problem.m_fixed, mixture)
+        most_columns, n_independent = int(mixture.n_columns.max()), int(min(n_distinct, total))
+        k_max = largest_k_of_many(model.k_max, n_independent, problem.m_fixed, most_columns, mixture.chooses_inputs)
         criterion = model._criterion(counts, k_max, mixture, problem.criterion.n_own_a_term)
         linear = LinearTerm.of(like.box.to_unit(block.X), block.weight, only_constant=problem.m_fixed == 1)
         return make_design(*block, box=like.box, linear=linear, mixture=mixture, criterion=criterion)

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,7 +13,9 @@ from saltus.engine.results.chains import AnnealResult
 from saltus.engine.results.network import Network
 from saltus.engine.search.paths import SizePath
 from saltus.estimators.base import NetworkRegressor
+from saltus.estimators.checks import check_data
 from saltus.estimators.fitted import Paths
+from saltus.estimators.many_rows import Reading, in_memory, is_chunked
 from saltus.estimators.sizes import Size, model_with_terms, sizes_of
 from saltus.families.words import InputUse
 
@@ -41,6 +44,13 @@ class SearchedModel(NetworkRegressor):
 
     _gives_intervals: ClassVar[bool] = False
     _onnx_outputs: ClassVar[dict[str, str]] = {"y": "The prediction"}
+
+    def _read(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Reading:
+        if is_chunked(X):
+            from saltus.estimators.chunked import from_chunks
+
+            return from_chunks(self, X, y, sample_weight)
+        return in_memory(self, check_data(self, X, y, sample_weight))
 
     @property
     def path_(self) -> tuple[Size, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 from saltus._typing import Floats, Ints
 from saltus.engine.problem.criteria import criterion_value
 from saltus.estimators import AnnealedRegressor, BayesianRegressor, NetworkRegressor
-from saltus.estimators.base import DEFAULT_K_MAX
+from saltus.estimators.largest import DEFAULT_K_MAX
 from saltus.families.words import InputUse
 from saltus.inspection.document import join_names
 
