@@ -329,7 +329,7 @@ class AnnealedRegressor(SearchedModel):
         return Search(
             n_chains=self._count_chains(design),
             n_iter=settings.n_iter,
-            mark=mark_of(settings),
+            mark=settings.mark,
             run=partial(search, settings=settings, many=many),
             max_seconds=settings.max_seconds,
             to_criterion=lambda best: criterion_value(best, design.problem.n_total, design.Y.shape[1]),
@@ -397,11 +397,3 @@ class AnnealedRegressor(SearchedModel):
         self.criterion_value_ = criterion_value(best.log_posterior, n_total, best.rss.size)
         self.n_iter_ = result.chains[result.best_chain].n_iter
         self.result_ = result
-
-
-def mark_of(settings: Settings) -> str:
-    """Write down the options that a checkpoint depends on."""
-    start = None if settings.start is None else settings.start.tobytes()
-    schedule = settings.schedule
-    plain = replace(settings, start=None, schedule=None, max_seconds=None, seconds_used=0.0)
-    return repr((plain, start, type(schedule).__qualname__, vars(schedule) if schedule else None))

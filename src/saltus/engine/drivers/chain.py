@@ -1,7 +1,7 @@
 """A chain between rounds, how chains run, and what one has to do in a round."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -62,6 +62,14 @@ class Settings:
         """The seconds that chains have; None: as many as they need."""
         seconds = None if self.max_seconds is None else self.share_of_time * self.max_seconds
         return left_of(seconds, self.seconds_used)
+
+    @property
+    def mark(self) -> str:
+        """What a checkpoint depends on, written down."""
+        start = None if self.start is None else self.start.tobytes()
+        schedule = self.schedule
+        plain = replace(self, start=None, schedule=None, max_seconds=None, seconds_used=0.0)
+        return repr((plain, start, type(schedule).__qualname__, vars(schedule) if schedule else None))
 
     def resolution(self, design: Design) -> float:
         """Say how near two values of log pi are that are as good as the same."""
