@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from saltus.engine.rows import memory
+from saltus.engine.rows import frame, memory
 from saltus.engine.rows.extremes import Extremes
 from saltus.engine.rows.memory import MemoryRows
-from saltus.engine.rows.questions import Triangle
+from saltus.engine.rows.questions import Curvature, Scores, Slopes, Triangle
 from saltus.engine.rows.rows import Block, StoppedError, inquire
 from tests.engine.rows.examples import answer, dense_design, dense_rss, draw_terms, make_target, some_rows
 
@@ -39,6 +39,24 @@ def test_blocks_and_jobs_make_no_difference(rows, target, monkeypatch):
     apart, at_once = MemoryRows(rows).ask(question), MemoryRows(rows, n_jobs=2).ask(question)
     np.testing.assert_array_equal(apart, at_once)
     np.testing.assert_allclose(np.abs(apart), np.abs(once), rtol=1e-9, atol=1e-10 * np.abs(once).max())
+
+
+def test_sheets_make_no_difference(rows, target, monkeypatch):
+    terms = draw_terms(target)
+    alpha = np.ones((target.frame.m_fixed + len(terms) + 2, 2))  # two of the terms are waves
+    questions = (
+        Triangle(target.frame, terms),
+        Slopes(target.frame, terms, alpha),
+        Curvature(target.frame, terms, alpha),
+        Scores(target.frame, terms, alpha, terms),
+    )
+    whole = [MemoryRows(rows).ask(question) for question in questions]
+    monkeypatch.setattr(frame, "NUMBERS_A_SHEET", 1)
+    cut = [MemoryRows(rows).ask(question) for question in questions]
+    assert len(list(target.frame.sheets(rows, 5))) == 3
+    for before, after in zip(whole, cut, strict=True):
+        for one, other in zip(np.atleast_3d(before) if isinstance(before, np.ndarray) else before, after, strict=True):
+            np.testing.assert_allclose(np.abs(other), np.abs(np.squeeze(one)), rtol=1e-9, atol=1e-9 * np.abs(one).max())
 
 
 def test_terms_that_others_make_up_for_or_no_row_sees_are_left_out(rows, target):
