@@ -60,10 +60,11 @@ def _sentence(error: Exception) -> str:
 
 @contextmanager
 def plain_warnings(*, debug: bool = False) -> Iterator[None]:
-    """Show the library's warnings as sentences; those of other libraries, for programmers, only with `debug`.
+    """Show the library's warnings as sentences, each once; those of other libraries, for programmers, with `debug`.
 
     matplotlib logs what it has to say of fonts.
     """
+    shown: set[str] = set()
 
     def show(
         message: Warning | str,
@@ -74,7 +75,9 @@ def plain_warnings(*, debug: bool = False) -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, UserWarning):
-            note(f"Warning: {message}")
+            if str(message) not in shown:
+                note(f"Warning: {message}")
+            shown.add(str(message))
         else:
             note(warnings.formatwarning(message, category, filename, lineno).rstrip())
 

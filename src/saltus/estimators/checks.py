@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 
 from saltus._typing import Bools, Floats, Ints
 from saltus.estimators.notes import ColumnNotes, DataNotes, given_output_names, name_inputs, name_outputs
+from saltus.estimators.unseen import settle_unseen
 from saltus.reading import Column, ColumnTable, TableReader, columns_of, is_table, take_table, unmasked
 from saltus.reading.arrays import READ_BY_COLUMN
 from saltus.reading.columns import make_column, quote
@@ -262,7 +263,8 @@ def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
     reader: TableReader = estimator._reader
     X = take_table(X)
     if reader.takes_numbers and not is_table(X):
-        return reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
+        inputs = reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
+        return settle_unseen(estimator, inputs, ())
     columns = _check_table(estimator, X, fewest_rows=1, reset=False)
     _refuse_infinity(reader, columns)
     for name, (n, example) in reader.unreadable(columns).items():
@@ -272,7 +274,7 @@ def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
             UnreadableValuesWarning,
             stacklevel=3,
         )
-    return reader.read(columns)
+    return settle_unseen(estimator, reader.read(columns), columns)
 
 
 def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:
