@@ -203,7 +203,10 @@ def _write(
     if options.report is not None:
         path = still_free(options.report, force=options.force)
         X_test, y_test = (test.X, test.y) if len(test) else (None, None)
-        model.report(path, train.X, train.y, X_test=X_test, y_test=y_test, notes=told)
+        from saltus.cli.again import fitting_code
+
+        code = fitting_code(options)
+        model.report(path, train.X, train.y, X_test=X_test, y_test=y_test, notes=told, code=code)
         print(f"The report: {path}")
 
 

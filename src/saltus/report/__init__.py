@@ -43,9 +43,10 @@ def write_report(
     y_test: ArrayLike | None = None,
     title: str | None = None,
     notes: Sequence[str] = (),
+    code: str | None = None,
 ) -> None:
     """Write the report of a fitted model, whole or not at all; see :meth:`AnnealedRegressor.report`."""
-    page = render_report(model, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes)
+    page = render_report(model, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes, code=code)
     with replacing(path) as file:
         file.write(page.encode())
 
@@ -59,6 +60,7 @@ def render_report(
     y_test: ArrayLike | None = None,
     title: str | None = None,
     notes: Sequence[str] = (),
+    code: str | None = None,
 ) -> str:
     """Make the page of a report."""
     if y is not None and X is None:
@@ -91,7 +93,7 @@ def render_report(
         ),
         "Options": _folded("All options of the fit", option_table(model).to_html()),
         "Data": _folded("The rows and columns of the fit", data_section(model, notes)),
-        "Make it again": _folded("The code, and the software", recipe_section(model)),
+        "Make it again": _folded("The code, and the software", recipe_section(model, code)),
     }
     sections = [(name, name.lower().replace(" ", "-"), body) for name, body in bodies.items() if body]
     package = files("saltus.report")
