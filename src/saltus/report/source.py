@@ -20,7 +20,7 @@ def reading_code(model: NetworkRegressor) -> list[str]:
     before, after = _types(model, columns)
     lines = [
         f"# A model keeps no rows: save the {count(notes.n_rows, 'row')} of the fit as {FILE}, with these columns.",
-        f'table = pd.read_csv("{FILE}", float_precision="round_trip"{before}){after}',
+        f'table = pd.read_csv("{FILE}"{before}){after}',
         f"X = table[{in_lines(columns)}]{'' if has_names else '.to_numpy()'}",
         f"y = table[{outputs!r}]",
     ]
