@@ -103,14 +103,18 @@ def error_against_cpu(records: list[Record], suite: str, reference: str) -> Figu
         axes.annotate(called(model), (cpu, ratio), xytext=(5, 4), textcoords="offset points", fontsize=8, color=color)
     axes.axhline(1.0, color=BAND_COLOR, zorder=0)
     axes.axvline(1.0, color=BAND_COLOR, zorder=0)
-    axes.set(xscale="log", yscale="log", xlabel=f"CPU time of a fit / {reference}", ylabel=f"{name} / {reference}")
+    axes.set(xscale="log", yscale="log", xlabel="CPU time of a fit, ratio", ylabel=f"{name}, ratio")
     for axis in (axes.xaxis, axes.yaxis):
         narrow = np.ptp(np.log(axis.get_data_interval())) < 2
         axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0) if narrow else (1.0, 2.0, 5.0)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(NullFormatter())
     axes.tick_params(which="both", labelsize=8)
-    axes.set_title(f"{suite}: geometric means over tasks, ± 2 standard errors; to the lower left is better", fontsize=9)
+    axes.set_title(
+        f"{suite}: ratios to the {called(reference)}, geometric means over tasks, ± 2 standard errors;\n"
+        "to the lower left is better",
+        fontsize=9,
+    )
     return figure
 
 
@@ -134,7 +138,7 @@ def against_rows(records: list[Record]) -> Figure | None:
             means = task_means(records, model, field)
             line = sorted((sizes[task], value) for task, value in means.items())
             if line:
-                axes.plot(*zip(*line, strict=True), marker="o", ms=3, label=model, **style)
+                axes.plot(*zip(*line, strict=True), marker="o", ms=3, label=called(model), **style)
         axes.set(xscale="log", yscale="log", xlabel="rows", ylabel=label)
     panels[-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.02, 1.0))
     return figure
