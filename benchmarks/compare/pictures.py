@@ -66,17 +66,19 @@ def summary_of_suites(records: list[Record], reference: str) -> Figure | None:
             found[suite] = dict(sorted(ratios.items(), key=lambda each: each[1]))
     if not found:
         return None
-    height = 0.22 * max(map(len, found.values())) + 0.9
+    # Below each other, so that letters can be read on a phone.
+    heights = [0.19 * len(ratios) + 0.6 for ratios in found.values()]
     figure, panels = plt.subplots(
-        1, len(found), figsize=(5.2 * len(found), height), layout="constrained", squeeze=False
+        len(found), 1, figsize=(4.4, sum(heights)), height_ratios=heights, layout="constrained", squeeze=False
     )
-    for axes, (suite, ratios) in zip(panels[0], found.items(), strict=True):
+    for axes, (suite, ratios) in zip(panels[:, 0], found.items(), strict=True):
         colors = [OURS_COLOR if is_ours(model) else OTHERS_COLOR for model in ratios]
         bars = axes.barh([called(model) for model in ratios], list(ratios.values()), color=colors, height=0.7)
-        axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios.values()], padding=2, fontsize=7)
+        axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios.values()], padding=2, fontsize=8)
         axes.axvline(1.0, color=BAND_COLOR, zorder=0)
+        axes.set_xlim(0, 1.15 * max(ratios.values()))
         axes.invert_yaxis()
-        axes.tick_params(labelsize=8)
+        axes.tick_params(labelsize=9)
         axes.set_title(suites[suite], fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
     figure.supxlabel(f"error over that of the {called(reference)}", fontsize=9)

@@ -147,7 +147,7 @@ def test_ctrl_c_ends_a_long_fit_which_is_then_told_and_written(folder, tmp_path)
             process.kill()
     assert process.returncode == 130
     err = os.read(ours, 10000).decode()
-    assert "Interrupted: the model is made of what there was by then" in err
+    assert "Interrupted: the model is made of what the fit had found by then" in err
     assert "Traceback" not in err
     assert "The model, fitted to 48 rows" in out
     assert saltus.load(tmp_path / "m.saltus").result_.status.startswith("The search stopped: Ctrl-C interrupted it.")

@@ -200,7 +200,7 @@ def test_a_posterior_tells_how_many_rows_are_in_its_band(line, line_html):
     assert [float(row[-1].split()[0]) for row in rows] == pytest.approx(100 * inside)
     assert "the one with the highest density" not in line_html
     assert (
-        "The chains of the posterior disagree, and the network of one draw says little: it is not shown." in line_html
+        "The chains of the posterior disagree, so the formula of one draw would mislead and is not shown." in line_html
     )
 
 
@@ -382,7 +382,7 @@ def test_code_does_not_make_a_fit_again_that_was_ended_before_its_time(kind):
         model.set_params(n_warmup=10, n_draws=10**7)
     with pytest.warns(EarlyEndWarning):
         model.fit(X, X[:, 0] ** 2, callback=lambda progress: progress.iteration > 100)
-    assert recipe_caveats(model) == ["The fit was ended before its time, and that code does not end it there."]
+    assert recipe_caveats(model) == ["The fit was ended early; this code does not end it at the same point."]
 
 
 def test_rows_of_the_fit_are_told_from_others(line):

@@ -138,6 +138,6 @@ def _sections(summary: dict[str, Section], *titles: str) -> str:
 def _formula(model: NetworkRegressor, *, converged: bool) -> str:
     """Write the formula, folded where it is long; not that of a draw of a posterior that has not converged."""
     if not converged:
-        return "<p>The chains of the posterior disagree, and the network of one draw says little: it is not shown.</p>"
+        return "<p>The chains of the posterior disagree, so the formula of one draw would mislead and is not shown.</p>"
     n_terms, written = model._single_network.n_terms, formula_html(model)
     return written if n_terms <= LONGEST_FORMULA else _folded(f"A formula of {n_terms} terms", written)

@@ -67,12 +67,12 @@ def recipe_caveats(model: NetworkRegressor) -> list[str]:
     elif not isinstance(_plain(model.random_state), int):
         caveats.append("random_state was a generator, whose state before the fit is not known: another fit differs.")
     if model._ended_early:
-        caveats.append("The fit was ended before its time, and that code does not end it there.")
+        caveats.append("The fit was ended early; this code does not end it at the same point.")
     if getattr(model, "max_time", None) is not None:
-        caveats.append("max_time was set: how far the search gets depends on the machine.")
+        caveats.append("max_time was set: how far a search gets in that time depends on the machine.")
     large = [name for name, value in changed_options(model).items() if _is_large(value)]
     if large:
-        caveats.append(f"What was given as {' and '.join(large)} is too large to print here.")
+        caveats.append(f"What was given as {' and '.join(large)} is too large to print: set it in the code.")
     return caveats or ["The same versions on the same kind of processor give the same model, to the last bit."]
 
 
