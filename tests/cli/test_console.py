@@ -235,10 +235,10 @@ def test_help_tells_the_defaults_of_the_library(capsys):
     annealed, bayesian = AnnealedRegressor(), BayesianRegressor()
     assert annealed.basis == bayesian.basis
     (family,) = resolve_basis(DEFAULT_RADIAL_NAME, 1).families
-    for default in (annealed.basis, family.metric, family.widths, f"{annealed.criterion}; none with --bayes"):
+    for default in (annealed.basis, family.metric, family.widths, f"{annealed.criterion}; not with --bayes"):
         assert f"(default: {default})" in text
     assert annealed.n_chains == bayesian.n_chains == "auto"
-    assert f"(default: {FEWEST_CHAINS}, or up to {MOST_CHAINS} if rows are few)" in text
+    assert f"(default: {FEWEST_CHAINS}, or up to {MOST_CHAINS} for small tables)" in text
     assert f"; with --bayes {USUAL_ITERATIONS}, or" in text
 
 
