@@ -149,3 +149,20 @@ def test_two_rows_and_ten_inputs(tmp_path):
     model = AnnealedRegressor(n_iter=100, n_chains=2, random_state=0).fit(X, y)
     predicted, _ = predict(tmp_path / "t.saltus", tmp_path / "t.csv")
     np.testing.assert_array_equal(np.array(predicted, dtype=float), model.predict(X))
+
+
+@pytest.mark.parametrize("names", [["x", "town"], ["x,town"], ["x, town"]], ids=["with blanks", "commas", "both"])
+def test_several_inputs_are_named_with_blanks_or_commas(frame, tmp_path, names):
+    data = as_csv(frame.assign(other=frame["x"] ** 2), tmp_path / "t.csv")
+    code, out, err = fit(data, "--input", *names)
+    assert code == 0, err
+    assert "y from 2 inputs: x and town." in out
+
+
+def test_the_mistake_that_was_made_first_is_told_first(frame, tmp_path):
+    data = as_csv(frame, tmp_path / "t.csv")
+    (tmp_path / "taken.saltus").write_text("a model")
+    code, out, err = run("fit", data, "--target", "yy", "-o", tmp_path / "taken.saltus")
+    assert (code, out) == (2, "")
+    assert "has no column 'yy'. Did you mean 'y'?" in err
+    assert "exists" not in err

@@ -171,7 +171,10 @@ def test_an_unexpected_failure_is_a_sentence_unless_debugged(folder, monkeypatch
     monkeypatch.setattr("saltus.storage.files.load", fail)
     code, _, err = run("inspect", folder / "wing.saltus")
     assert code == 1
-    assert err == "saltus: unexpected failure: RuntimeError: out of luck. With --debug it shows where.\n"
+    assert (
+        err
+        == "saltus: unexpected failure: RuntimeError: out of luck. Run again with --debug to see where it came from.\n"
+    )
     code, _, err = run("inspect", folder / "wing.saltus", "--debug")
     assert code == 1
     assert "Traceback" in err

@@ -55,7 +55,7 @@ def _sentence(error: Exception) -> str:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     if isinstance(error, BAD_INPUTS):
         return str(error)
-    return f"unexpected failure: {type(error).__name__}: {error}. With --debug it shows where."
+    return f"unexpected failure: {type(error).__name__}: {error}. Run again with --debug to see where it came from."
 
 
 @contextmanager
