@@ -65,8 +65,8 @@ class BayesianRegressor(SampledModel):
     n_draws : int, default=125
         Draws kept of each chain, evenly spaced over n_iter.
     n_chains : int or "auto", default="auto"
-        Number of independent chains. "auto": 4 for radial terms; for terms that choose their inputs 8 for up to 400
-        rows, 6 for up to 3 000, then 4.
+        Independent chains. "auto": 4 for radial terms; for terms that choose their inputs 8 for up to 400 rows, 6 for
+        up to 3 000, then 4.
     prior : {"auto", "g", "ridge"}, default="auto"
         The prior of the coefficients and of k. "g": a g-prior, under which coefficients may be as large as the data
         ask, and a geometric prior of k: P(k) is proportional to exp(-k/2) times the probability that k terms drawn at

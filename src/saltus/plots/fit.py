@@ -31,8 +31,8 @@ def plot_fit(
 ) -> "Axes":
     """Draw the curve with its band for a model of one input; otherwise predicted against observed values.
 
-    The band of a Bayesian model holds a new y with probability `coverage`; that of an annealed model is for the noise
-    alone. Of more than 1000 rows, 1000 are drawn, evenly spaced.
+    The band is where a new y lies with probability `coverage`; of an annealed model, it is that of the noise alone. Of
+    more than 1000 rows, 1000 are drawn, evenly spaced.
 
     Parameters
     ----------
