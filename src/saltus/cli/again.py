@@ -13,8 +13,8 @@ def fitting_code(options: argparse.Namespace) -> str:
     path = f"{options.data.stem}-again.saltus"
     arguments = ["fit", str(options.data), *_changed(options), "-o", path, "--force"]
     lines = [
-        f"# Run it in the folder from which {str(options.data)!r} can be found: the command reads this file again,",
-        "# holds out the same rows and fits the same model.",
+        f"# The command reads {str(options.data)!r} again, holds out the same rows,",
+        "# and fits the same model. Run this code where the file is.",
         "import saltus",
         "from saltus.cli import main",
         "",

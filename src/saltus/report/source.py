@@ -8,7 +8,7 @@ from saltus.inspection.document import count
 from saltus.reading.readers import MISSING, OTHER, CategoryReader, DateReader
 
 FILE = "data.csv"
-LINE_WIDTH = 100
+LINE_WIDTH = 80
 
 
 def reading_code(model: NetworkRegressor) -> list[str]:
@@ -19,7 +19,8 @@ def reading_code(model: NetworkRegressor) -> list[str]:
     outputs = notes.output_names[0] if model._single_output else list(notes.output_names)
     before, after = _types(model, columns)
     lines = [
-        f"# A model keeps no rows: save the {count(notes.n_rows, 'row')} of the fit as {FILE}, with these columns.",
+        f"# A model keeps no rows: save the {count(notes.n_rows, 'row')} of the fit as {FILE},",
+        "# with the names of these columns in the first line.",
         f'table = pd.read_csv("{FILE}"{before}){after}',
         f"X = table[{in_lines(columns)}]{'' if has_names else '.to_numpy()'}",
         f"y = table[{outputs!r}]",
