@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from docutils import nodes
+
 from saltus import __version__
 
 project = "saltus"
@@ -45,6 +47,20 @@ def escape_fitted_names(app, what, name, obj, options, lines):
         )
 
 
+def add_dark_pictures(app, document):
+    """Put the dark variant of each picture beside it, and let the theme show one of the two."""
+    for image in list(document.findall(nodes.image)):
+        light = Path(image["uri"])
+        dark = light.with_stem(f"{light.stem}_dark")
+        if (Path(app.srcdir) / Path(app.env.docname).parent / dark).exists():
+            other = image.deepcopy()
+            other["uri"] = dark.as_posix()
+            image["classes"].append("only-light")
+            other["classes"].append("only-dark")
+            image.parent.insert(image.parent.index(image) + 1, other)
+
+
 def setup(app):
-    """Run after napoleon has made fields of the sections of docstrings."""
+    """Change docstrings after napoleon has made fields of their sections, and pictures before these are collected."""
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=600)
+    app.connect("doctree-read", add_dark_pictures, priority=400)

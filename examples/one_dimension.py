@@ -12,9 +12,9 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
-from saltus import BayesianRegressor, Radial
-from saltus.demo import PAPER_PRIORS
+from saltus import BayesianRegressor
 
 NOISE = 0.2
 
@@ -29,8 +29,7 @@ def main(path: Path, n_iter: int = 100_000) -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, 100)
     y = truth(x) + NOISE * rng.standard_normal(100)
-    options = {**PAPER_PRIORS, "basis": Radial("gaussian", width=0.2, metric="standardized")}
-    model = BayesianRegressor(**options, n_iter=n_iter, n_draws=250, n_jobs=-1, random_state=0).fit(x[:, None], y)
+    model = BayesianRegressor("bumps", n_iter=n_iter, n_draws=250, n_jobs=-1, random_state=0).fit(x[:, None], y)
 
     grid = np.linspace(-2, 2, 400)
     mean = model.predict(grid[:, None])
@@ -42,6 +41,7 @@ def main(path: Path, n_iter: int = 100_000) -> None:
     left.plot(x, y, "k.", ms=4)
     left.set(xlabel="x", ylabel="y", title="y = x + 2 exp(-16 x²) + 2 exp(-16 (x - 0.7)²) + noise")
     left.legend(frameon=False)
+    right.xaxis.set_major_locator(MaxNLocator(integer=True))
     right.bar(list(model.posterior_k_), list(model.posterior_k_.values()), color="C0")
     right.set(xlabel="number of terms", ylabel="posterior probability", title="size of the network")
     figure.savefig(path, dpi=150)

@@ -1,6 +1,8 @@
 import sys
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.commands import QUICK_FIT, run, wing, write_rows
@@ -25,6 +27,29 @@ def bumps(rng):
     X = rng.uniform(-2, 3, size=(80, 2))
     Y = np.stack([np.sin(2 * X[:, 0]) + X[:, 1], np.abs(X[:, 0] - X[:, 1])], axis=1)
     return X, Y + 0.1 * rng.standard_normal(Y.shape)
+
+
+@pytest.fixture
+def run_recipe(tmp_path, monkeypatch):
+    """Run the code of a report as it is printed, beside a file of the rows; it returns the model that this makes."""
+
+    def run_code(model, X, y, sample_weight=None):
+        from saltus.report.recipe import recipe_code
+
+        table = pd.DataFrame(X)
+        table = table.rename(columns=lambda name: f"x{name}" if isinstance(name, int) else name)
+        table[list(model.data_notes_.output_names)] = np.asarray(y).reshape(len(table), -1)
+        if sample_weight is not None:
+            table["sample_weight"] = sample_weight
+        monkeypatch.chdir(tmp_path)
+        if int(pd.__version__.partition(".")[0]) < 3:  # which reads the last digit otherwise, unless it is told
+            monkeypatch.setattr(pd, "read_csv", partial(pd.read_csv, float_precision="round_trip"))
+        table.to_csv("data.csv", index=False)
+        namespace = {}
+        exec(recipe_code(model), namespace)
+        return namespace["model"]
+
+    return run_code
 
 
 @pytest.fixture(scope="session")

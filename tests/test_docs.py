@@ -6,7 +6,9 @@ import re
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 import saltus.datasets
 import saltus.estimators.annealed
@@ -72,6 +74,30 @@ def test_the_gallery_has_every_example(example):
     gallery = (ROOT / "docs" / "gallery.md").read_text()
     assert f"](images/{example.stem}.png)" in gallery
     assert f"{{literalinclude}} ../examples/{example.name}" in gallery
+
+
+def test_each_picture_has_its_dark_variant():
+    dark = runpy.run_path(str(ROOT / "docs" / "dark.py"))
+    light = dark["light_pictures"]()
+    assert len(light) > 10
+    for path in light:
+        drawn = np.asarray(dark["darken"](path).convert("RGB"), dtype=float)
+        with Image.open(dark["dark_name"](path)) as kept:
+            difference = np.abs(np.asarray(kept.convert("RGB"), dtype=float) - drawn)
+        assert difference.mean() < 1, f"{path.name} has changed: python docs/dark.py"
+        assert np.median(drawn) < 40  # most of it is background
+    shown = {name for page in PAGES for name in re.findall(r"images/(\w+)\.png", page.read_text())}
+    assert {path.stem for path in light} == {name for name in shown if not name.endswith("_dark")}
+
+
+def test_the_readme_shows_its_picture_in_the_dark():
+    readme = (ROOT / "README.md").read_text()
+    light, dark = (
+        re.search(r'<img src="(\S+)"', readme)[1],
+        re.search(r'\(prefers-color-scheme: dark\)" srcset="(\S+)"', readme)[1],
+    )
+    assert dark == light.replace(".png", "_dark.png")
+    assert (ROOT / dark).exists()
 
 
 def test_the_reference_has_every_public_name():

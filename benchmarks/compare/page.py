@@ -112,14 +112,14 @@ Fits of {dates[0]} to {dates[-1]}, page of {datetime.now(UTC):%Y-%m-%d}, on {mac
 
 with {said}.{mixed}
 
-Every model runs in a process of its own with one thread, on the same splits. CPU time is that of the fit, tuning
-included, compilation left out: each worker compiles before it measures. Memory is the peak of the process, imports
-included. Models without a predictive distribution have no CRPS and no coverage. Ratios are geometric means of paired
-ratios on the same splits, each task counting the same, ± one standard error over seeds. Of ours there are
+Every method runs in a process of its own with one thread, on the same splits. CPU time is the time of the fit, with
+tuning and without compilation: each process compiles before it measures. Memory is the peak of the process, with all
+imports. Methods without a predictive distribution have no CRPS and no coverage. Ratios are geometric means of paired
+ratios on the same splits, each task counting the same, ± one standard error over seeds. Of saltus there are
 {seeds_of_ours(records)};
-slow peers may have fewer: the column "fits" says how many, and ratios are on the splits that both were given. What is
-tuned has 20 random candidates in 3-fold cross-validation, the same for all; other peers run as their own documentation
-says ([`benchmarks/compare/peers.py`](../benchmarks/compare/peers.py)).
+slow methods may have fewer: the column "fits" says how many, and ratios are on the splits that both methods were
+given. Tuning means 20 random candidates in 3-fold cross-validation, the same for all tuned methods; other methods run
+as their own documentation says ([`benchmarks/compare/peers.py`](../benchmarks/compare/peers.py)).
 """
 
 
@@ -210,9 +210,10 @@ def suite_section(records: list[Record], suite: str, reference: str, drawn: list
         f"compare_{suite}_cpu.png",
         *({"noisy": ["compare_coverage.png"], "scale": ["compare_scale.png"]}.get(suite, [])),
     ]
-    parts += [f"![{suite}](images/{name})\n" for name in names if name in drawn]
+    parts += [f"![{picture_words(name, reference)}](images/{name})\n" for name in names if name in drawn]
     parts += [f"{name.capitalize()}, mean over seeds:\n", by_task(records, error, suite), ""]
-    parts += [f"Over that of {reference}:\n", ratios_by_task(records, error, reference), ""]
+    parts += [f"{name.capitalize()}, ratio to that of the {called(reference)}:\n"]
+    parts += [ratios_by_task(records, error, reference), ""]
     if suite == "noisy":
         parts += ["Share of test values inside 95 % intervals:\n", by_task(records, "coverage"), ""]
     if suite == "scale":
@@ -221,6 +222,16 @@ def suite_section(records: list[Record], suite: str, reference: str, drawn: list
     if problems:
         parts += ["What did not succeed:\n", problems, ""]
     return "\n".join(parts)
+
+
+def picture_words(name: str, reference: str) -> str:
+    """Say what a picture of a suite shows."""
+    if name.endswith("_cpu.png"):
+        return f"CPU time and error of each method, both as ratios to those of the {called(reference)}"
+    return {
+        "compare_coverage.png": "Share of test values inside 95 % intervals, a dot for each task",
+        "compare_scale.png": "Error, CPU seconds and memory of each method against the number of rows",
+    }[name]
 
 
 def engines_section(path: Path, images: Path) -> str:
@@ -241,4 +252,6 @@ by `python -m benchmarks.compare.engines`. saltus's own search mixes chains and 
 def settings(records: list[Record]) -> str:
     """List what each model was, as it was on the last task it was fitted to."""
     last = {record["model"]: " ".join(record["settings"].split()) for record in records if record["status"] == "ok"}
-    return markdown(["model", "settings, on the last task"], [[model, f"`{said}`"] for model, said in last.items()])
+    return markdown(
+        ["model", "settings, on the last task"], [[called(model), f"`{said}`"] for model, said in last.items()]
+    )

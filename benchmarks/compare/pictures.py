@@ -66,17 +66,19 @@ def summary_of_suites(records: list[Record], reference: str) -> Figure | None:
             found[suite] = dict(sorted(ratios.items(), key=lambda each: each[1]))
     if not found:
         return None
-    height = 0.22 * max(map(len, found.values())) + 0.9
+    # Below each other, so that letters can be read on a phone.
+    heights = [0.19 * len(ratios) + 0.6 for ratios in found.values()]
     figure, panels = plt.subplots(
-        1, len(found), figsize=(5.2 * len(found), height), layout="constrained", squeeze=False
+        len(found), 1, figsize=(4.4, sum(heights)), height_ratios=heights, layout="constrained", squeeze=False
     )
-    for axes, (suite, ratios) in zip(panels[0], found.items(), strict=True):
+    for axes, (suite, ratios) in zip(panels[:, 0], found.items(), strict=True):
         colors = [OURS_COLOR if is_ours(model) else OTHERS_COLOR for model in ratios]
         bars = axes.barh([called(model) for model in ratios], list(ratios.values()), color=colors, height=0.7)
-        axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios.values()], padding=2, fontsize=7)
+        axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios.values()], padding=2, fontsize=8)
         axes.axvline(1.0, color=BAND_COLOR, zorder=0)
+        axes.set_xlim(0, 1.15 * max(ratios.values()))
         axes.invert_yaxis()
-        axes.tick_params(labelsize=8)
+        axes.tick_params(labelsize=9)
         axes.set_title(suites[suite], fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
     figure.supxlabel(f"error over that of the {called(reference)}", fontsize=9)
@@ -103,14 +105,18 @@ def error_against_cpu(records: list[Record], suite: str, reference: str) -> Figu
         axes.annotate(called(model), (cpu, ratio), xytext=(5, 4), textcoords="offset points", fontsize=8, color=color)
     axes.axhline(1.0, color=BAND_COLOR, zorder=0)
     axes.axvline(1.0, color=BAND_COLOR, zorder=0)
-    axes.set(xscale="log", yscale="log", xlabel=f"CPU time of a fit / {reference}", ylabel=f"{name} / {reference}")
+    axes.set(xscale="log", yscale="log", xlabel="CPU time of a fit, ratio", ylabel=f"{name}, ratio")
     for axis in (axes.xaxis, axes.yaxis):
         narrow = np.ptp(np.log(axis.get_data_interval())) < 2
         axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0) if narrow else (1.0, 2.0, 5.0)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(NullFormatter())
     axes.tick_params(which="both", labelsize=8)
-    axes.set_title(f"{suite}: geometric means over tasks, ± 2 standard errors; to the lower left is better", fontsize=9)
+    axes.set_title(
+        f"{suite}: ratios to the {called(reference)}, geometric means over tasks, ± 2 standard errors;\n"
+        "to the lower left is better",
+        fontsize=9,
+    )
     return figure
 
 
@@ -134,7 +140,7 @@ def against_rows(records: list[Record]) -> Figure | None:
             means = task_means(records, model, field)
             line = sorted((sizes[task], value) for task, value in means.items())
             if line:
-                axes.plot(*zip(*line, strict=True), marker="o", ms=3, label=model, **style)
+                axes.plot(*zip(*line, strict=True), marker="o", ms=3, label=called(model), **style)
         axes.set(xscale="log", yscale="log", xlabel="rows", ylabel=label)
     panels[-1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.02, 1.0))
     return figure

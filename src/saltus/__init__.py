@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ManyInputsWarning,
         MissingTargetWarning,
         UnreadableValuesWarning,
+        UnseenValuesWarning,
         WildValuesWarning,
     )
     from saltus.families import Product, Radial, Ridge, UserFamily
@@ -43,6 +44,7 @@ __all__ = [
     "Radial",
     "Ridge",
     "UnreadableValuesWarning",
+    "UnseenValuesWarning",
     "UserFamily",
     "WildValuesWarning",
     "__version__",
@@ -58,6 +60,7 @@ _HOME = {
     "ManyInputsWarning": "saltus.estimators",
     "MissingTargetWarning": "saltus.estimators",
     "UnreadableValuesWarning": "saltus.estimators",
+    "UnseenValuesWarning": "saltus.estimators",
     "WildValuesWarning": "saltus.estimators",
     "FileError": "saltus.storage.container",
     "load": "saltus.storage.files",

@@ -192,7 +192,7 @@ def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Which column is to be predicted? Say so with --target."),
+        ([], "No column to predict is given. Name one with --target:"),
         (["--target", "Lift"], "has no column 'Lift'. Did you mean 'lift'?"),
         (["--target", "run"], "'run' is not a column of numbers: it is text, such as 'r0' in line 2"),
         (["--target", "constant"], "'constant' is 7 in every row: there is nothing to predict"),
@@ -210,7 +210,7 @@ def test_a_column_that_counts_the_rows_is_pointed_out(tmp_path):
             ["--target", "lift", "--test-size", "0.99"],
             "at least 2 rows; there are 1, and 59 held out. Lower --test-size.",
         ),
-        (["--target", "lift", "--bayes", "--criterion", "aic"], "--bayes averages over all sizes"),
+        (["--target", "lift", "--bayes", "--criterion", "aic"], "--bayes averages over networks of all sizes"),
         (["--target", "lift", "--report", "no/report.html"], "there is no folder"),
         (["--target", "lift", "--report", "r.pdf"], "A report is HTML, and r.pdf would be taken for something else."),
         (["--target", "lift", "-o", "x.html", "--report", "x.html"], "cannot both go to x.html"),
@@ -228,8 +228,11 @@ def test_what_cannot_be_fitted_is_named(folder, tmp_path, monkeypatch, arguments
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[1, 2]], "t.csv has 1 row with y, and a fit needs more. Every row has a target.\n"),
-        ([[1, 2], [3, ""]], "t.csv has 1 row with y, and a fit needs more. 1 of 2 row was dropped, as the target is"),
+        ([[1, 2]], "t.csv has 1 row with y, and a fit needs 2 or more. Every row has a target.\n"),
+        (
+            [[1, 2], [3, ""]],
+            "t.csv has 1 row with y, and a fit needs 2 or more. 1 of 2 row was dropped, as the target is",
+        ),
         ([[x * 1e200, x] for x in range(9)], "The column 'a' of t.csv holds values as large as 8e+200, whose squares"),
         ([[x, x * 1e-200] for x in range(9)], "The column 'y' of t.csv holds nothing larger than 8e-200, whose squ"),
     ],

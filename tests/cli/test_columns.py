@@ -40,7 +40,7 @@ def test_a_target_of_text_is_no_number_and_classification_is_not_offered(frame, 
     code, _, err = fit(as_csv(frame.assign(y=TOWNS), tmp_path / "t.csv"))
     assert code == 2
     assert "'y' is not a column of numbers: it is text, such as 'Oslo' in line 2. A model predicts numbers." in err
-    assert "Classification is not offered yet" in err
+    assert "saltus does not offer classification yet" in err
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_a_target_of_text_is_no_number_and_classification_is_not_offered(frame, 
     [
         (
             [0, 1],
-            "y is either 0 or 1, and is predicted as a number, the probability of 1: classification is not offered",
+            "y is either 0 or 1, and is predicted as a number, the probability of 1: saltus does not offer",
         ),
-        ([2, 5], "y is either 2 or 5, and is predicted as a number: classification is not offered yet."),
+        ([2, 5], "y is either 2 or 5, and is predicted as a number: saltus does not offer classification yet."),
         ([True, False], "y is either 0 or 1, and is predicted as a number"),
         ([0, 1, 2, 3], ""),
     ],
@@ -143,3 +143,26 @@ def test_two_rows_and_ten_inputs(tmp_path):
     code, out, err = fit(write_rows(tmp_path / "t.csv", rows, [*(f"x{j}" for j in range(10)), "y"]))
     assert code == 0, err
     assert "The model is fitted to all 2 rows" in out
+    # As in Python.
+    names, values = [*(f"x{j}" for j in range(10)), "y"], np.array(rows)
+    X, y = pd.DataFrame(values[:, :10], columns=names[:10]), values[:, 10]
+    model = AnnealedRegressor(n_iter=100, n_chains=2, random_state=0).fit(X, y)
+    predicted, _ = predict(tmp_path / "t.saltus", tmp_path / "t.csv")
+    np.testing.assert_array_equal(np.array(predicted, dtype=float), model.predict(X))
+
+
+@pytest.mark.parametrize("names", [["x", "town"], ["x,town"], ["x, town"]], ids=["with blanks", "commas", "both"])
+def test_several_inputs_are_named_with_blanks_or_commas(frame, tmp_path, names):
+    data = as_csv(frame.assign(other=frame["x"] ** 2), tmp_path / "t.csv")
+    code, out, err = fit(data, "--input", *names)
+    assert code == 0, err
+    assert "y from 2 inputs: x and town." in out
+
+
+def test_the_mistake_that_was_made_first_is_told_first(frame, tmp_path):
+    data = as_csv(frame, tmp_path / "t.csv")
+    (tmp_path / "taken.saltus").write_text("a model")
+    code, out, err = run("fit", data, "--target", "yy", "-o", tmp_path / "taken.saltus")
+    assert (code, out) == (2, "")
+    assert "has no column 'yy'. Did you mean 'y'?" in err
+    assert "exists" not in err

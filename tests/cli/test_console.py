@@ -147,7 +147,7 @@ def test_ctrl_c_ends_a_long_fit_which_is_then_told_and_written(folder, tmp_path)
             process.kill()
     assert process.returncode == 130
     err = os.read(ours, 10000).decode()
-    assert "Interrupted: the model is made of what there was by then" in err
+    assert "Interrupted: the model is made of what the fit had found by then" in err
     assert "Traceback" not in err
     assert "The model, fitted to 48 rows" in out
     assert saltus.load(tmp_path / "m.saltus").result_.status.startswith("The search stopped: Ctrl-C interrupted it.")
@@ -171,7 +171,10 @@ def test_an_unexpected_failure_is_a_sentence_unless_debugged(folder, monkeypatch
     monkeypatch.setattr("saltus.storage.files.load", fail)
     code, _, err = run("inspect", folder / "wing.saltus")
     assert code == 1
-    assert err == "saltus: unexpected failure: RuntimeError: out of luck. With --debug it shows where.\n"
+    assert (
+        err
+        == "saltus: unexpected failure: RuntimeError: out of luck. Run again with --debug to see where it came from.\n"
+    )
     code, _, err = run("inspect", folder / "wing.saltus", "--debug")
     assert code == 1
     assert "Traceback" in err
@@ -235,10 +238,10 @@ def test_help_tells_the_defaults_of_the_library(capsys):
     annealed, bayesian = AnnealedRegressor(), BayesianRegressor()
     assert annealed.basis == bayesian.basis
     (family,) = resolve_basis(DEFAULT_RADIAL_NAME, 1).families
-    for default in (annealed.basis, family.metric, family.widths, f"{annealed.criterion}; none with --bayes"):
+    for default in (annealed.basis, family.metric, family.widths, f"{annealed.criterion}; not with --bayes"):
         assert f"(default: {default})" in text
     assert annealed.n_chains == bayesian.n_chains == "auto"
-    assert f"(default: {FEWEST_CHAINS}, or up to {MOST_CHAINS} if rows are few)" in text
+    assert f"(default: {FEWEST_CHAINS}, or up to {MOST_CHAINS} for small tables)" in text
     assert f"; with --bayes {USUAL_ITERATIONS}, or" in text
 
 

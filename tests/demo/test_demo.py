@@ -28,7 +28,10 @@ def test_the_demo_takes_another_name_for_its_picture_rather_than_overwrite(tmp_p
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["sinc", "--data", "x.csv"], "--data is of the demo robot-arm"), (["-o", "x.txt"], "does not end as a picture")],
+    [
+        (["sinc", "--data", "x.csv"], "--data is of the demo robot-arm"),
+        (["-o", "x.txt"], "does not end like that of a picture"),
+    ],
 )
 def test_a_demo_that_cannot_be_is_named(arguments, message):
     code, _, err = run("demo", *arguments)

@@ -338,7 +338,7 @@ def test_strings(data):
     X, y = data
     with pytest.raises(ValueError, match=r"No column of X can be used\. x0: it is 'a' in every row\."):
         fit(np.full((30, 2), "a"), y)
-    with pytest.raises(ValueError, match=r"y holds text, such as 'a', .* Classification is not offered yet"):
+    with pytest.raises(ValueError, match=r"y holds text, such as 'a', .* saltus does not offer classification yet"):
         fit(X, np.full(30, "a"))
 
 
@@ -499,7 +499,7 @@ def test_targets_in_text_and_objects_may_be_missing(data, gap):
 @pytest.mark.parametrize(
     ("y", "error", "message"),
     [
-        (["a", "b"] * 15, ValueError, "y holds text, such as 'a'.*Classification is not offered yet"),
+        (["a", "b"] * 15, ValueError, "y holds text, such as 'a'.*saltus does not offer classification yet"),
         ([1.0] * 29 + ["a"], ValueError, "y holds text, such as 'a'"),
         (["1,234", "5,678"] * 15, ValueError, "y holds numbers that can be read in several ways, such as '1,234'"),
         (

@@ -282,6 +282,11 @@ def test_every_picture_returns_the_axes_that_it_was_given(model, data):
     assert plt.get_fignums() == []
 
 
+def test_no_share_of_rows_is_above_100_percent(annealed, data):
+    ax = plots.plot_calibration(annealed, *data)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 100), (0, 100))
+
+
 def test_without_axes_pyplot_holds_the_picture(annealed):
     assert plots.plot_size(annealed).figure is plt.gcf()
 

@@ -128,7 +128,8 @@ def test_rare_levels_share_a_place_where_unseen_ones_go():
     assert X[:, 0].tolist() == [1] * 5 + [0] * 4 + [2, 2, 3, 3]
     new = (text("town", "Rome", "Cairo", "", "(other)"),)
     assert reader.read(new)[:, 0].tolist() == [1, 2, 3, 2]
-    assert reader.unseen(new) == {"town": (1, "Cairo")}
+    assert reader.unseen(new) == {"town": (1, ["Cairo"], OTHER)}
+    assert reader.unseen((text("town", "Lima", "Bonn"),)) == {}  # rare, and not new
 
 
 def test_where_no_level_is_rare_unseen_ones_and_gaps_count_as_the_most_frequent():

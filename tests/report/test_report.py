@@ -200,7 +200,7 @@ def test_a_posterior_tells_how_many_rows_are_in_its_band(line, line_html):
     assert [float(row[-1].split()[0]) for row in rows] == pytest.approx(100 * inside)
     assert "the one with the highest density" not in line_html
     assert (
-        "The chains of the posterior disagree, and the network of one draw says little: it is not shown." in line_html
+        "The chains of the posterior disagree, so the formula of one draw would mislead and is not shown." in line_html
     )
 
 
@@ -311,15 +311,44 @@ def test_a_linear_model_is_a_line(data):
         },
     ],
 )
-def test_the_code_makes_the_model_again(options):
+def test_the_code_makes_the_model_again(options, run_recipe):
     rng = np.random.default_rng(2)
     X = rng.uniform(size=(40, 2))
     y = np.sin(6 * X[:, 0])
     model = AnnealedRegressor(**options, n_iter=1000, n_chains=1, random_state=np.int64(4)).fit(X, y)
     assert model.n_terms_ > 0
-    namespace = {"X": X, "y": y}
-    exec(recipe_code(model), namespace)
-    np.testing.assert_array_equal(namespace["model"].predict(X), model.predict(X))
+    again = run_recipe(model, X, y)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_the_code_reads_tables_as_they_were(run_recipe):
+    rng = np.random.default_rng(3)
+    n = 80
+    table = pd.DataFrame(
+        {
+            "my town": rng.choice(["Oslo", "Rome", None], n),
+            "code": pd.Categorical(rng.choice(["01", "1", "2"], n)),
+            "price": [f"${value:,.2f}" for value in rng.uniform(500, 5000, n)],
+            "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 800, n), unit="D"),
+            "is": rng.random(n) < 0.5,
+            "gap": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            **{f"a column whose name is long, number {j}": rng.normal(size=n) for j in range(4)},
+        }
+    )
+    Y = pd.DataFrame({"lift": rng.normal(size=n) + (table["my town"] == "Rome"), "drag": rng.normal(size=n)})
+    weight = rng.integers(1, 3, n)
+    model = AnnealedRegressor(n_iter=300, n_chains=1, random_state=0).fit(table, Y, weight)
+    again = run_recipe(model, table, Y, weight)
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    assert again.data_notes_.inputs.levels == model.data_notes_.inputs.levels
+    assert again.data_notes_.output_names == ("lift", "drag")
+
+
+def test_code_that_is_given_is_shown(line):
+    model, X, Y = line
+    page = Page(render_report(model, X, Y, code="import my_script  # <b>"))
+    assert "import my_script  # <b>" in page.text
+    assert "read_csv" not in "".join(page.text)
 
 
 def test_what_keeps_the_code_from_that_is_said(line):
@@ -331,6 +360,8 @@ def test_what_keeps_the_code_from_that_is_said(line):
     assert [caveat.split()[0] for caveat in recipe_caveats(model)] == ["No", "max_time", "What"]
     assert "(basis=basis, n_iter=1, max_time=5, " in recipe_code(model)
     assert "Radial" not in recipe_code(model)
+    assert "\nbasis = ...  # too large to print: put what the fit was given\n" in recipe_code(model)
+    assert '\nsample_weight = table["sample_weight"]\n' in recipe_code(model)
     (row,) = (row for row in option_table(model).rows if row[0] == "basis")
     assert row[1].startswith("Radial(name='gaussian', width=1.0, metric=((1.0, 0.0, ")
     assert row[1].endswith(" ...")
@@ -339,7 +370,7 @@ def test_what_keeps_the_code_from_that_is_said(line):
     generator = AnnealedRegressor("gaussian", n_iter=1, n_chains=1, random_state=np.random.RandomState(0)).fit(
         X, X[:, 0]
     )
-    assert "random_state=random_state" in recipe_code(generator)
+    assert "random_state" not in recipe_code(generator)
     assert "a generator" in recipe_caveats(generator)[0]
 
 
@@ -351,7 +382,7 @@ def test_code_does_not_make_a_fit_again_that_was_ended_before_its_time(kind):
         model.set_params(n_warmup=10, n_draws=10**7)
     with pytest.warns(EarlyEndWarning):
         model.fit(X, X[:, 0] ** 2, callback=lambda progress: progress.iteration > 100)
-    assert recipe_caveats(model) == ["The fit was ended before its time, and that code does not end it there."]
+    assert recipe_caveats(model) == ["The fit was ended early; this code does not end it at the same point."]
 
 
 def test_rows_of_the_fit_are_told_from_others(line):

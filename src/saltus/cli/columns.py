@@ -80,7 +80,7 @@ def choose_data(
     """
     if not targets:
         raise TableError(
-            f"Which column is to be predicted? Say so with --target. {table.source} has: {', '.join(table.columns)}."
+            f"No column to predict is given. Name one with --target: {table.source} has {', '.join(table.columns)}."
         )
     _check_names(table, targets, inputs, without, categories)
     Y = np.stack([_target_of(table, name) for name in targets], axis=1)
@@ -89,7 +89,7 @@ def choose_data(
     dropped = _dropped_rows(Y, targets)
     if has_target.sum() < 2:
         rows = count(int(has_target.sum()), "row")
-        raise TableError(f"{table.source} has {rows} with {join_names(targets)}, and a fit needs more. {dropped}")
+        raise TableError(f"{table.source} has {rows} with {join_names(targets)}, and a fit needs 2 or more. {dropped}")
     Y = Y[has_target]
     for name, values in zip(targets, Y.T, strict=True):
         if np.ptp(values) == 0:
@@ -155,8 +155,8 @@ def _classes(targets: dict[str, Floats]) -> list[str]:
         if np.isin(values, (low, high)).all():
             what = f", the probability of {high:g}" if (low, high) == (0, 1) else ""
             said.append(
-                f"{one_line(name)} is either {low:g} or {high:g}, and is predicted as a number{what}: classification "
-                f"is not offered yet."
+                f"{one_line(name)} is either {low:g} or {high:g}, and is predicted as a number{what}: saltus does not "
+                f"offer classification yet."
             )
     return said
 

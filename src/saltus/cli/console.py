@@ -55,15 +55,16 @@ def _sentence(error: Exception) -> str:
         return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     if isinstance(error, BAD_INPUTS):
         return str(error)
-    return f"unexpected failure: {type(error).__name__}: {error}. With --debug it shows where."
+    return f"unexpected failure: {type(error).__name__}: {error}. Run again with --debug to see where it came from."
 
 
 @contextmanager
 def plain_warnings(*, debug: bool = False) -> Iterator[None]:
-    """Show the library's warnings as sentences; those of other libraries, for programmers, only with `debug`.
+    """Show the library's warnings as sentences, each once; those of other libraries, for programmers, with `debug`.
 
     matplotlib logs what it has to say of fonts.
     """
+    shown: set[str] = set()
 
     def show(
         message: Warning | str,
@@ -74,7 +75,9 @@ def plain_warnings(*, debug: bool = False) -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, UserWarning):
-            note(f"Warning: {message}")
+            if str(message) not in shown:
+                note(f"Warning: {message}")
+            shown.add(str(message))
         else:
             note(warnings.formatwarning(message, category, filename, lineno).rstrip())
 

@@ -21,21 +21,26 @@ def add(commands: "Commands") -> None:
         commands,
         "demo",
         f"[{' | '.join(DEMOS)}] [-o PICTURE]",
-        summary="show what this can do, on data with a known truth",
-        description="robot-arm: the paper's experiment, under MDL and AIC, beside the paper's result; its figure 2.\n"
-        "sinc: a curve with a band that widens where data are missing.\n"
-        "friedman: ten inputs, of which five matter, and which the model finds.",
+        summary="show what saltus does, on data with a known truth",
+        description="robot-arm: repeats the paper's experiment under MDL and AIC, and draws its figure 2.\n"
+        "sinc: fits a curve, with a band that widens where data are missing.\n"
+        "friedman: finds the five inputs that matter among ten.",
         example="saltus demo sinc --output sinc.png",
     )
     parser.set_defaults(run=run)
-    parser.add_argument("name", nargs="?", choices=DEMOS, default=DEMOS[0], metavar="NAME", help=", ".join(DEMOS))
+    parser.add_argument(
+        "name", nargs="?", choices=DEMOS, default=DEMOS[0], metavar="NAME", help=f"demo to run: {', '.join(DEMOS)}"
+    )
     parser.add_argument(
         "--data",
         type=Path,
         metavar="CSV",
-        help="data of robot-arm: columns x1,x2,y1,y2; rows 1-200 train, the last 200 test (default: simulated)",
+        help="file with data for robot-arm, with columns x1,x2,y1,y2: 200 rows to train, the last 200 to test "
+        "(default: simulated data)",
     )
-    add_output(parser, "PICTURE", "where the picture goes (default: saltus_demo.png, or with a number if that exists)")
+    add_output(
+        parser, "PICTURE", "file to draw the picture into (default: saltus_demo.png, with a number if that exists)"
+    )
     parser.add_argument(
         "--iterations", type=positive, metavar="N", help="iterations of each chain (default: as many as the demo needs)"
     )

@@ -35,10 +35,10 @@ def add(commands: "Commands") -> None:
         "fit",
         "DATA --target COLUMN [-o MODEL] [--report PAGE]",
         summary="fit a model to a table",
-        description="Fit a model to the columns of a CSV or Parquet file: an annealed network, or with --bayes an "
-        "average over many, which also predicts intervals. Numbers, text, categories and dates are read as they come, "
-        "and values may be missing. Columns that say nothing are left out, and named; so are rows without a target. "
-        "The model is fitted to all rows but those held out to test it.",
+        description="Fit a model to the columns of a CSV or Parquet file. The model is an annealed network, or with "
+        "--bayes an average over many networks, which also predicts intervals. The columns may hold numbers, text, "
+        "categories and dates, and values may be missing. Columns without information, such as constants, and rows "
+        "without a target are left out, and the command says which. Some rows are held out to test the model.",
         example="saltus fit data.csv --target y --time 30 -o model.saltus --report report.html",
     )
     parser.set_defaults(run=run)
@@ -56,8 +56,8 @@ def add(commands: "Commands") -> None:
         metavar="COLUMN",
         help="the column to predict, or several columns",
     )
-    add_output(parser, "MODEL", "where the model goes (default: the name of DATA, ending in .saltus)")
-    parser.add_argument("--report", type=Path, metavar="PAGE", help="write a report, as one HTML file")
+    add_output(parser, "MODEL", "file to write the model to (default: the name of DATA, ending in .saltus)")
+    parser.add_argument("--report", type=Path, metavar="PAGE", help="file to write a report to, as one HTML page")
     _add_columns(parser)
     _add_search(parser)
     add_reading(parser)
@@ -71,7 +71,7 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns to predict from (default: all others that say something)",
+        help="columns to predict from (default: all others that hold information)",
     )
     group.add_argument(
         "--drop", action="extend", nargs="+", default=[], metavar="COLUMN", help="columns not to predict from"
@@ -98,7 +98,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--bayes",
         action="store_true",
-        help="average over the posterior of all networks; the model then predicts intervals, too",
+        help="fit an average over the posterior of all networks, which also predicts intervals",
     )
     families = f"the family of terms: {', '.join(NAMES)} (default: {DEFAULT_NAME})"
     group.add_argument("--basis", choices=NAMES, metavar="NAME", help=families)
@@ -109,13 +109,14 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--criterion",
         type=_criterion,
         metavar="NAME",
-        help=f"{', '.join(CRITERIA)}, or a number, the cost of one term (default: aicc; none with --bayes)",
+        help=f"criterion that sets the cost of a term: {', '.join(CRITERIA)}, or a number, the cost itself (default: "
+        "aicc; not with --bayes)",
     )
     group.add_argument(
         "--time",
         type=seconds,
         metavar="SECONDS",
-        help="end the fit after about this many seconds, or earlier if it is finished",
+        help="end the fit after about this many seconds, or earlier if the search is finished",
     )
     group.add_argument(
         "--seed",
@@ -129,10 +130,10 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         type=jobs,
         default=-1,
         metavar="N",
-        help="chains that run at the same time (default: one for each processor)",
+        help="number of chains that run at the same time (default: one for each processor)",
     )
     group.add_argument(
-        "--chains", type=positive, metavar="N", help="number of chains (default: 4, or up to 8 if rows are few)"
+        "--chains", type=positive, metavar="N", help="number of chains (default: 4, or up to 8 for small tables)"
     )
     group.add_argument(
         "--iterations",
@@ -159,7 +160,9 @@ def run(options: argparse.Namespace) -> int:
     """Read, choose, fit, tell and write."""
     output = options.output or name_beside(options.data, ".saltus")
     if options.bayes and options.criterion is not None:
-        raise ValueError("--bayes averages over all sizes and needs no --criterion. Leave one of the two out.")
+        raise ValueError(
+            "--bayes averages over networks of all sizes and takes no --criterion. Leave one of the two out."
+        )
     check_input(options.data)
     if options.data.is_dir():
         return _run_folder(options, output)
@@ -235,7 +238,10 @@ def _write(
     if options.report is not None:
         path = still_free(options.report, force=options.force)
         X_test, y_test = (test.X, test.y) if len(test) else (None, None)
-        model.report(path, train.X, train.y, X_test=X_test, y_test=y_test, notes=told)
+        from saltus.cli.again import fitting_code
+
+        code = fitting_code(options)
+        model.report(path, train.X, train.y, X_test=X_test, y_test=y_test, notes=told, code=code)
         print(f"The report: {path}")
 
 

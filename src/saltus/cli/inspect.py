@@ -17,9 +17,9 @@ def add(commands: "Commands") -> None:
         commands,
         "inspect",
         "MODEL",
-        summary="tell what a model is",
-        description="Print the summary of a model, the ranges of the data it was fitted to, and the code that makes "
-        "it again.",
+        summary="print what a model file holds",
+        description="Print the summary of a model, the ranges of the data that it was fitted to, and code that fits "
+        "the model again.",
         example="saltus inspect model.saltus",
     )
     parser.set_defaults(run=run)

@@ -1,6 +1,5 @@
 """The inputs of a model, found by name among the columns of a table."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from saltus._typing import Bools
 from saltus.cli.tables import Table, TableError
 from saltus.cli.tables.table import suggest
 from saltus.estimators import NetworkRegressor
-from saltus.estimators.checks import UnreadableValuesWarning
+from saltus.estimators.unseen import describe_unseen
 from saltus.inspection.document import join_names, one_line
 from saltus.reading import Column, ColumnTable
 from saltus.reading.readers import CategoryReader
@@ -62,16 +61,8 @@ def describe_inputs(table: Table, X: ColumnTable, model: NetworkRegressor) -> li
             f"A value is missing or infinite in {missing.any(axis=0).sum()} of {len(X)} rows, which are predicted all "
             f"the same: {join_names(counts)}."
         )
-    for name, (n, example) in model._reader.unseen(X.columns).items():
-        reader: Any = next(each for each in model._reader.readers if each.name == name)
-        rows = "1 row" if n == 1 else f"{n} rows"
-        said.append(
-            f"{one_line(name)} has levels in {rows} that the training data did not have, or hardly, such as "
-            f"{example!r}; they count as {reader.labels[reader.other]!r}."
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreadableValuesWarning)  # the prediction will say so
-        values = model.encode(X)
+    values = model._reader.read(X.columns)
+    said += describe_unseen(model, values, X.columns)
     beyond = (inputs.min > values) | (inputs.max < values)
     if beyond.any():
         counts = [f"{name} ({n})" for name, n in zip(inputs.names, beyond.sum(axis=0), strict=True) if n]

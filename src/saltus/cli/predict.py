@@ -20,21 +20,21 @@ def add(commands: "Commands") -> None:
         "predict",
         "MODEL DATA [-o CSV] [--interval P]",
         summary="predict the rows of a table",
-        description="Predict each row of a CSV or Parquet file, also where values are missing. Columns are matched by "
-        "name, in any order. The predictions are CSV, written as DATA is.",
+        description="Predict every row of a CSV or Parquet file, also rows with missing values. Columns are matched by "
+        "name, in any order. The predictions are CSV, with the separator and the decimal point of DATA.",
         example="saltus predict model.saltus new.csv --interval 0.9 -o predictions.csv",
     )
     parser.set_defaults(run=run)
     parser.add_argument("model", type=Path, metavar="MODEL", help="model file that `saltus fit` wrote")
     parser.add_argument("data", type=Path, metavar="DATA", help="a CSV or Parquet file, with a header")
-    add_output(parser, "CSV", "where the predictions go (default: standard output)")
+    add_output(parser, "CSV", "file to write the predictions to (default: standard output)")
     parser.add_argument(
         "--interval",
         type=probability,
         metavar="P",
-        help="add the ends of the interval that holds a new value with this probability; needs a model of fit --bayes",
+        help="add the ends of the interval that holds a new value with this probability; for models of fit --bayes",
     )
-    parser.add_argument("--keep", action="store_true", help="also write the columns of DATA, before the predictions")
+    parser.add_argument("--keep", action="store_true", help="write the columns of DATA before the predictions")
     add_reading(parser)
 
 
@@ -43,7 +43,10 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         check_output(options.output, force=options.force, inputs=(options.data, options.model))
         if options.output.suffix.lower() == ".parquet":
-            raise ValueError(f"Predictions are written as CSV, and {options.output} would be taken for Parquet.")
+            raise ValueError(
+                f"Predictions are written as CSV, and {options.output} has the name of a Parquet file. Give a name "
+                f"that ends in .csv."
+            )
     from saltus.cli.matching import category_names, column_names, describe_inputs, match_inputs
     from saltus.cli.predictions import check_interval, predict_columns, write_csv
     from saltus.storage.atomic import replacing

@@ -2,10 +2,11 @@
 
 import csv
 import io
+import warnings
 
 from saltus._typing import Floats
 from saltus.cli.tables import Table
-from saltus.estimators import NetworkRegressor
+from saltus.estimators import NetworkRegressor, UnseenValuesWarning
 from saltus.reading import ColumnTable
 
 
@@ -18,10 +19,12 @@ def check_interval(model: NetworkRegressor, coverage: float | None) -> None:
 
 
 def predict_columns(model: NetworkRegressor, X: ColumnTable, coverage: float | None) -> dict[str, Floats]:
-    """Predict each output, with the ends of its interval if a coverage is given."""
-    parts = {"": model.predict(X)}
-    if coverage is not None:
-        parts["_low"], parts["_high"] = model.predict_interval(X, coverage)
+    """Predict each output, with the ends of its interval if a coverage is given; of unseen values others tell."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenValuesWarning)
+        parts = {"": model.predict(X)}
+        if coverage is not None:
+            parts["_low"], parts["_high"] = model.predict_interval(X, coverage)
     return {
         name + ending: values.reshape(len(X), -1)[:, i]
         for i, name in enumerate(model.data_notes_.output_names)

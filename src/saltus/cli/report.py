@@ -20,14 +20,14 @@ def add(commands: "Commands") -> None:
         "MODEL [DATA] [-o PAGE]",
         summary="write a page that shows a model",
         description="Write one HTML file with the summary of a model, pictures, its formula, and its scores on the "
-        "rows of DATA. A model does not keep the rows it was fitted to: without DATA, pictures that need rows are "
-        "left out.",
+        "rows of DATA. A model does not keep the rows that it was fitted to: without DATA, the page has no scores and "
+        "no pictures that need rows.",
         example="saltus report model.saltus data.csv -o report.html",
     )
     parser.set_defaults(run=run)
     parser.add_argument("model", type=Path, metavar="MODEL", help="model file that `saltus fit` wrote")
     parser.add_argument("data", type=Path, metavar="DATA", nargs="?", help="a CSV or Parquet file, with a header")
-    add_output(parser, "PAGE", "where the page goes (default: the name of MODEL, ending in .html)")
+    add_output(parser, "PAGE", "file to write the page to (default: the name of MODEL, ending in .html)")
     parser.add_argument("--title", help="title of the page")
     add_reading(parser)
 

@@ -14,7 +14,7 @@ def check_picture(path: Path) -> None:
     """Raise if matplotlib is missing, or cannot draw into a file of such a name."""
     known = require_matplotlib("backend_bases").FigureCanvasBase.get_supported_filetypes()
     if _format(path) not in known:
-        raise ValueError(f"{path} does not end as a picture does: {', '.join(sorted(known))}.")
+        raise ValueError(f"The name {path} does not end like that of a picture: {', '.join(sorted(known))}.")
 
 
 def save_picture(figure: "Figure", path: Path) -> None:

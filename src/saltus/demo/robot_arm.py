@@ -108,7 +108,7 @@ def read_csv(path: Path) -> RobotArm:
 def run(data: RobotArm, picture: Path, *, n_iter: int, n_chains: int, seed: int, out: TextIO) -> None:
     """Fit under both criteria, print the table beside the paper's, draw figure 2."""
     print(f"Robot arm ({data.source}): {N_TRAIN} rows to train, the last {N_TEST} to test.", file=out)
-    print(f"Cubic basis, {n_chains} chains of {n_iter} iterations under each criterion.", file=out, flush=True)
+    print(f"Cubic terms, {n_chains} chains of {n_iter} iterations under each criterion.", file=out, flush=True)
     models = {}
     for criterion in PAPER:
         model = AnnealedRegressor(

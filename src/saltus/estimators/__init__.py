@@ -4,6 +4,7 @@ from saltus.estimators.annealed import AnnealedRegressor
 from saltus.estimators.base import DependentFeaturesWarning, EarlyEndWarning, ManyInputsWarning, NetworkRegressor
 from saltus.estimators.bayesian import BayesianRegressor
 from saltus.estimators.checks import MissingTargetWarning, UnreadableValuesWarning, WildValuesWarning
+from saltus.estimators.unseen import UnseenValuesWarning
 
 __all__ = [
     "AnnealedRegressor",
@@ -14,5 +15,6 @@ __all__ = [
     "MissingTargetWarning",
     "NetworkRegressor",
     "UnreadableValuesWarning",
+    "UnseenValuesWarning",
     "WildValuesWarning",
 ]

@@ -39,16 +39,16 @@ SHARE_OF_SEARCH = 0.4
 
 
 class AnnealedRegressor(SearchedModel):
-    """A network whose number of terms, and all that they depend on, is found by reversible-jump simulated annealing.
+    """Regression network whose number of terms, and the terms, are found by reversible-jump simulated annealing.
 
-    The model is a linear term plus k terms of a family, by default radial ones. k, the parameters of each term and
-    those that terms share maximise
+    The model is a linear term plus k terms of one family or several. The fit chooses k, the parameters of each term and
+    the parameters that terms share so that they maximise
 
         log pi = -N/2 sum_i ln RSS_i - P(number of parameters, k)
 
     over outputs i, which is minus an information criterion up to a constant. The search is the annealed reversible-jump
-    chain of Andrieu, de Freitas and Doucet (UAI 2000), helped by quasi-Newton steps where it starts and ends; the
-    coefficients are least squares.
+    chain of Andrieu, de Freitas and Doucet (UAI 2000), with quasi-Newton steps at its start and its end. Least squares
+    gives the coefficients.
 
     Parameters
     ----------
@@ -63,35 +63,35 @@ class AnnealedRegressor(SearchedModel):
     criterion : {"aicc", "bic", "mdl", "aic", "hqc", "ebic"} or float, default="aicc"
         The information criterion. A number is the cost C of one term in P = C k.
     term_cost : {"auto", "full", "paper"} or int, default="auto"
-        How many parameters a term counts for, its coefficients aside: all of its own; 1, as in the paper; or a number.
-        "auto": all of its own where terms are radial; 3, what a frequency is worth, where they are waves; otherwise 1,
-        2, 4, 8 or 16, by cross-validation. A radial term has one for each coordinate of its centre along an input that
-        is switched on, and two for a width of its own. Each parameter that terms share counts for 1 where it is in use,
+        How many parameters a term counts for, beside its coefficients. "full": all parameters of the term; "paper": 1,
+        as in the paper; or a number. "auto": all parameters of a radial term; 3 for a wave; otherwise 1, 2, 4, 8 or 16,
+        by cross-validation. A radial term has one parameter for each coordinate of its centre along an input that is
+        switched on, and two for a width of its own. Each parameter that terms share counts for 1 where it is in use,
         such as a relevance that is not 0.
     linear : {"auto", "all", "selected", "none"}, default="auto"
-        Which inputs have a linear term: all; each in or out, as a term like any other; none. "auto": all where terms
-        are radial, otherwise selected.
+        Which inputs have a slope. "all": every input; "selected": a slope is a term like all others, which the search
+        takes in or leaves out; "none": no input. "auto": "all" where terms are radial, otherwise "selected".
     categorical_features : "from_dtype", None, or array-like of str, int or bool, default="from_dtype"
-        Which columns of X are categories: "from_dtype", those that hold text or are of a categorical type in pandas or
-        polars; a list of names or numbers of columns, or a truth for each column, these as well; None, none. What text
-        holds numbers or dates only is read as such.
+        Which columns of X are categories. "from_dtype": columns of text and of a categorical type of pandas or polars;
+        a list of names or numbers of columns, or of a truth for each column: the columns of the list as well; None: no
+        column. A column of text in which all cells are numbers or dates is read as numbers or dates.
     k_max : int or None, default=None
         The most terms. None: 50, or fewer where the columns of the design would outnumber half the distinct rows; with
         products or ridges 350, or a third of the rows, or fewer where there are more than 140 000 of these.
     n_iter : int or "auto", default="auto"
-        Iterations of each chain. "auto": in rounds of 20 000, or in proportion less from 10 000 rows on, each annealed
-        from the best state of its chain, until more than half of the chains agree on the best value to within 1 (or
-        1e-4 for each row), or rounds bring no improvement; rounds that bring none are followed by longer ones. With
-        products or ridges, `patience` short rounds after each chain has grown a network.
+        Iterations of each chain. "auto": rounds of 20 000 iterations (fewer from 10 000 rows on), each annealed from
+        the best state of its chain. The search ends when more than half of the chains are within 1 of the best log
+        posterior (or 1e-4 times the number of rows), or when `patience` rounds have brought no improvement. With
+        products or ridges, each chain grows a network, and `patience` short rounds follow.
     patience : int or None, default=1
-        With "auto", how many rounds without an improvement of 1 (or 1e-4 for each row) end the fit. Each is twice as
-        long as the one before, and goes on with hops from one local optimum to the next (with `polish`). None: no
-        number of rounds does, only `max_time`, and all of it but the first round is spent on hops. This finds the best
-        optima.
+        With `n_iter="auto"`, the number of rounds without an improvement of 1 (or 1e-4 times the number of rows) that
+        end the fit. Each of these rounds is twice as long as the one before, and goes on with hops from one local
+        optimum to the next (with `polish`). None: the fit ends after `max_time` alone, and spends it on hops after the
+        first round. This finds the best optima.
     max_time : float or None, default=None
         Seconds after which the fit ends with the best model so far.
     n_chains : int or "auto", default="auto"
-        Independent chains. "auto": 4, and more where there are fewer than 500 rows, up to 8 at 250; 4 where they share
+        Number of independent chains. "auto": 4, and up to 8 where there are fewer than 500 rows; 4 where chains share
         the time because `patience` is None. With products or ridges 8 for up to 400 rows, 6 for up to 3 000, then 4.
     combine : {"average", "best"}, default="average"
         Predict with the average of the networks that chains found, the best of each chain and those where rounds ended,
@@ -99,9 +99,9 @@ class AnnealedRegressor(SearchedModel):
         products or ridges, the best of each chain and, in rounds of 10 000 iterations and more, four networks that it
         passed through at temperature 1, weighted by the inverse of the squared error that the criterion expects.
     parsimony : float or None, default=None
-        Take the smallest network whose error, with rows left out one by one, is within so many per cent of the least
-        on the way from the best network down to none, and predict with it alone: see `path_`. None: the best, or an
-        average.
+        Predict with one small network of `path_`: the smallest one whose error, with rows left out one by one, is at
+        most so many per cent above the least error of `path_`. None: predict with the best network, or an average, as
+        `combine` says.
     schedule : {"auto", "geometric", "linear", "logarithmic", "constant"} or schedule, default="auto"
         How the temperature falls: a name, or an object such as ``saltus.Geometric(start=1, end=0.01)``. "auto":
         geometrically, from 1/2, 1 or 2 times to 1/80 of what one more term costs where the round starts; with products
@@ -122,13 +122,13 @@ class AnnealedRegressor(SearchedModel):
         The box is the range of the data, widened on each side by this share of the range. The centres of radial terms
         live in the box.
     init : {"descent", "random", "empty"} or array-like of shape (k, n_features), default="descent"
-        Where chains start: from 20 random terms, taken downhill by quasi-Newton steps and thinned out, or, with
-        products or ridges, from terms that come in one by one, each the best of hundreds; from a random
-        number of random terms; from none; or from one term at each of the given points, the centre of a radial term.
+        Where chains start. "descent": 20 random terms, improved by quasi-Newton steps and thinned out; with products or
+        ridges, terms that come in one by one, each the best of hundreds. "random": a random number of random terms.
+        "empty": no terms. Points: one term at each point, which is the centre of a radial term.
     random_state : int, RandomState instance or None, default=None
-        Seeds the chains. The result does not depend on n_jobs.
+        Seed of the random numbers of the chains. The same seed gives the same model for every `n_jobs`.
     n_jobs : int or None, default=None
-        Chains run at once, through joblib, on threads unless a joblib context says otherwise.
+        Number of chains that run at once, through joblib, on threads unless a joblib context says otherwise.
     verbose : int, default=0
         1 shows a line of progress on standard error.
 
@@ -155,12 +155,12 @@ class AnnealedRegressor(SearchedModel):
         exactly 0 for an input that is switched off, which the linear term may still use. Given by the radial family
         where its metric is learned.
     networks_ : tuple of Network
-        The networks that predict: the best, or all that are averaged. Other attributes describe the best.
+        The networks that predict: the best network, or all that are averaged. Other attributes describe the best one.
     weights_ : ndarray of shape (len(networks_),)
-        The weights of these networks.
+        The weights of `networks_` in the average.
     path_ : tuple of Size
-        What each number of terms costs, from that of the best network down to none: `n_terms`, `criterion` as
-        `criterion_value_` is, and `leave_one_out`, the error of rows that are left out one by one. See `with_terms`.
+        Smaller and smaller networks, from the best network down to no terms: `n_terms`, `criterion` as in
+        `criterion_value_`, and `leave_one_out`, the error of rows that are left out one by one. See `with_terms`.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         The maximum-likelihood estimate RSS_i / N.
     log_posterior_ : float

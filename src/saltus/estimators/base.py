@@ -45,12 +45,12 @@ MOST_LINEAR = 0.5
 
 
 class DependentFeaturesWarning(UserWarning):
-    """Some features were left out of the linear term, as they depend on the others.
+    """Some features were left out of the linear term, as they are constant or depend on other features.
 
     Attributes
     ----------
     features : tuple of int
-        Their numbers.
+        The numbers of these features.
     """
 
     def __init__(self, message: str, features: Sequence[int] = ()) -> None:
@@ -59,11 +59,11 @@ class DependentFeaturesWarning(UserWarning):
 
 
 class ManyInputsWarning(UserWarning):
-    """A linear term of all inputs has so many columns that it follows the noise of the rows."""
+    """A linear term of all inputs has so many coefficients that it follows the noise of the rows."""
 
 
 class EarlyEndWarning(UserWarning):
-    """A fit was ended before its time, by Ctrl-C or a callback; the model is what had been found by then."""
+    """Ctrl-C or a callback ended a fit early; the model is made of what the fit had found by then."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         checkpoint_every: float = 60.0,
         resume: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Find the network, or sample the posterior.
+        """Fit the model to rows: find the best network, or sample the posterior.
 
         Parameters
         ----------
@@ -159,22 +159,22 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts: a weight of 2 is the row twice, a weight of 0 is no row.
         callback : callable, default=None
-            Told a :class:`saltus.Progress` at most ten times a second; the fit ends if it returns something true.
-            Chains in other processes are not heard of.
+            Called with a :class:`saltus.Progress` at most ten times a second; the fit ends if it returns a true value.
+            It is not called for chains that run in other processes.
         checkpoint : str or path-like, default=None
-            A file to keep the state of the fit in, written anew every `checkpoint_every` seconds and at the end.
+            The file that holds the state of the fit; it is written every `checkpoint_every` seconds and at the end.
         checkpoint_every : float, default=60.0
             Seconds between two checkpoints.
         resume : str or path-like, default=None
-            A checkpoint to go on from. The result is, to the last bit, that of a fit which was never interrupted; with
-            the same data and parameters, whatever `random_state` is now. `max_time` counts anew, so that what depends
-            on the clock does not come out the same.
+            The checkpoint file of a fit that is to be continued, with the same data and parameters. The model is, to
+            the last bit, that of a fit which was never interrupted, whatever `random_state` is now. Only `max_time`
+            begins to count again, so that a fit that `max_time` ends may differ.
 
         Returns
         -------
         self
-            Ctrl-C ends the fit early, with a warning, and the model is made of what there is by then: the best network
-            so far, or the draws, or during warm-up the states that chains are in. Pressed twice, Ctrl-C raises.
+            Ctrl-C ends the fit early, with a warning. The model then has the best network so far, or the draws so far,
+            or during the warm-up the present states of the chains. Ctrl-C pressed twice raises KeyboardInterrupt.
         """
         began = monotonic()
         tasks = FitTasks(self, X, y, self._n_planned)
@@ -250,8 +250,8 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             linear = "selected" if mixture.chooses_inputs or data.n_levels.any() else "all"
         if linear == "all" and data.n_levels.any():
             raise ValueError(
-                "linear='all' is a linear term of numbers, and some inputs are categories. Choose linear='selected', "
-                "by which each level of a category is in or out."
+                "linear='all' needs inputs that are numbers, and some inputs are categories. Choose linear='selected', "
+                "under which the search takes each level of a category in or leaves it out."
             )
         if linear == "selected":
             mixture = mixture.with_linear_terms()
@@ -320,7 +320,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             shown = [str(names[j]) for j in left_out[:10]]
             more = f" and {len(left_out) - 10} more" if len(left_out) > 10 else ""
             warning = DependentFeaturesWarning(
-                f"Features left out of the linear term, as they are constant or depend on those before them: "
+                f"Features left out of the linear term, as they are constant or depend on the features before them: "
                 f"{', '.join(shown)}{more}. Their linear_coef_ is 0.",
                 left_out,
             )
@@ -329,9 +329,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
     def _warn_of_many_inputs(self, n_kept: int, n_rows: float) -> None:
         if n_kept + 1 > MOST_LINEAR * n_rows:
             warnings.warn(
-                f"The linear term has {n_kept + 1} coefficients for {n_rows:.6g} rows: it follows the noise of these, "
-                f"and intervals are too short or say nothing. Choose linear='selected', by which each input is in or "
-                f"out.",
+                f"The linear term has {n_kept + 1} coefficients for {n_rows:.6g} rows: it follows the noise of these "
+                f"rows, and prediction intervals are too narrow or useless. Choose linear='selected', under which the "
+                f"search takes each input in or leaves it out.",
                 ManyInputsWarning,
                 stacklevel=6,
             )
@@ -386,4 +386,4 @@ def open_checkpoints(
 
 def describe_early_end(ending: str, what: str) -> str:
     """Say that a model is made of what there was when its fit was ended."""
-    return f"{ending}: the model is made of what there was by then, {what}."
+    return f"{ending}: the model is made of what the fit had found by then, {what}."

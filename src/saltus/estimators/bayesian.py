@@ -62,26 +62,26 @@ class BayesianRegressor(SampledModel):
         allows if that is less.
     max_time : float or None, default=None
         Seconds after which the fit ends with the draws so far. Chains that run one after the other, as `n_jobs` says,
-        have equal shares of it.
+        have equal shares of this time.
     n_draws : int, default=125
         Draws kept of each chain, evenly spaced over n_iter.
     n_chains : int or "auto", default="auto"
         Independent chains. "auto": 4 for radial terms; for terms that choose their inputs 8 for up to 400 rows, 6 for
         up to 3 000, then 4.
     prior : {"auto", "g", "ridge"}, default="auto"
-        The prior of the coefficients and of k. "g": a g-prior, by which coefficients are as large as the data allow
-        whatever the terms are, and a geometric prior of k: P(k) proportional to exp(-k/2) times the probability that k
-        terms drawn at random depend neither on each other nor on too few rows. "ridge": the hierarchical ridge and the
-        Poisson prior of the papers. "auto": "g" for terms that choose their inputs, "ridge" for radial ones.
+        The prior of the coefficients and of k. "g": a g-prior, under which coefficients may be as large as the data
+        ask, and a geometric prior of k: P(k) is proportional to exp(-k/2) times the probability that k terms drawn at
+        random depend neither on each other nor on too few rows. "ridge": the hierarchical ridge and the Poisson prior
+        of the papers. "auto": "g" for terms that choose their inputs, "ridge" for radial terms.
     g : "auto" or float, default="auto"
         g of the g-prior: the prior of the coefficients says as much as 1/g of the data. "auto": it has a prior of its
         own, (1 + g/N)^(-3/2), and is drawn with the rest.
     noise_shape, noise_scale : float, default=0.0
         v0 and g0 of sigma^2 ~ IG(v0/2, g0/2), in units of the variance of y. 0 and 0 is the papers' improper prior.
     ridge : {"relative", "plain"}, default="relative"
-        With prior="ridge", what a coefficient belongs to. "plain": the column of its term, as in the papers.
-        "relative": what of that the linear term does not explain, at the length of the column, so that wide terms,
-        which are nearly linear, may have large coefficients.
+        With prior="ridge", which column a coefficient multiplies. "plain": the column of its term, as in the papers.
+        "relative": the part of that column which the linear term does not explain, scaled to the length of the column,
+        so that wide terms, which are nearly linear, may have large coefficients.
     ridge_shape, ridge_scale : float, default=2.0 and 200.0
         a and b of delta^2 ~ IG(a, b). The papers: 2 and 10.
     rate_shape, rate_rate : float, default=1e-4 and 1e-4
@@ -92,8 +92,8 @@ class BayesianRegressor(SampledModel):
     posterior_k_ : dict
         The posterior probability of each number of terms.
     effective_parameters_ : float or ndarray of shape (n_outputs,)
-        The effective degrees of freedom of the fit, in the mean over draws: the trace of the matrix that takes y to it,
-        which is the number of coefficients, less what their prior holds back.
+        The effective degrees of freedom of the fit, in the mean over draws: the trace of the matrix that makes fitted
+        values of y. It is the number of coefficients, less what their prior holds back.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         The posterior mean of the noise variance.
     relevance_, inclusion_ : ndarray of shape (n_features,)
@@ -106,11 +106,11 @@ class BayesianRegressor(SampledModel):
     diagnostics_ : tuple of Diagnostic
         R-hat and effective sample sizes of k, the log posterior, the noise variances, and the function at a few points.
     status_ : str
-        Whether `max_time` ended the fit, and whether the chains converged, in words. What predictions suffer from also
-        comes as a ConvergenceWarning: moves that were never accepted, a k that never changed, and an R-hat above 1.1 or
+        Whether `max_time` ended the fit, and whether the chains converged, in words. A ConvergenceWarning names what
+        makes predictions unreliable: moves that were never accepted, a k that never changed, and an R-hat above 1.1 or
         fewer than 50 effective draws, in all, of the noise variance or of the function at the points.
     n_chains_ : int
-        How many chains were asked for; those that `max_time` ended before their first draw count.
+        Number of chains, also of those that `max_time` ended before their first draw.
     n_iter_ : int
         Iterations of each chain after its warm-up.
     n_warmup_ : int
@@ -269,7 +269,7 @@ class BayesianRegressor(SampledModel):
     def sample_y(
         self, X: ArrayLike, n_samples: int = 1, random_state: int | np.random.RandomState | None = 0
     ) -> Floats:
-        """Draw new y from the posterior; the rows of one sample share their function.
+        """Draw new y, noise included, from the posterior; one sample is one function at all rows.
 
         Parameters
         ----------

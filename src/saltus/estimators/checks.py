@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 
 from saltus._typing import Bools, Floats, Ints
 from saltus.estimators.notes import ColumnNotes, DataNotes, given_output_names, name_inputs, name_outputs
+from saltus.estimators.unseen import settle_unseen
 from saltus.reading import Column, ColumnTable, TableReader, columns_of, is_table, take_table, unmasked
 from saltus.reading.arrays import READ_BY_COLUMN
 from saltus.reading.columns import make_column, quote
@@ -32,8 +33,8 @@ SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
 # How scikit-learn reads inputs that are numbers.
 READ = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
 HOW_TO_CLASSIFY = (
-    "Classification is not offered yet: if there are two classes, their probability can be predicted as a number that "
-    "is 0 or 1."
+    "saltus does not offer classification yet. Of two classes, the probability of one can be predicted: make y a "
+    "number that is 0 or 1."
 )
 HOW_TO_COUNT_TIME = "Count the time from a date of your choice, in days for instance."
 HOW_TO_WRITE_NUMBERS = "Write them with a point before decimals and nothing between thousands."
@@ -41,15 +42,15 @@ INFINITE_REMEDY = "Correct it, or make it missing."
 
 
 class MissingTargetWarning(UserWarning):
-    """Some rows lack their target, and were left out of a fit."""
+    """The target is missing in some rows, which were left out of a fit."""
 
 
 class WildValuesWarning(UserWarning):
-    """Inputs hold a few values so far from all others that these would be no more than a point beside them."""
+    """An input has a few values so far from all others that they count as the nearest of the others."""
 
 
 class UnreadableValuesWarning(UserWarning):
-    """Rows to be predicted hold text that is not written as in the training data, and counts as missing."""
+    """Rows to be predicted have text that is not written as in the training rows; the text counts as missing."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +223,8 @@ def _warn_of_wild_values(reader: TableReader, values: dict[str, Floats]) -> None
             others = np.clip(column, of_input.low, of_input.high)
             warnings.warn(
                 f"The input {name!r} is {wild[0]:g} in {_count_rows(wild.size)}, far from its other values, which are "
-                f"between {np.nanmin(others):g} and {np.nanmax(others):g}. It counts as the nearest of these. If it is "
-                f"a mistake, correct it; if it stands for a missing value, use NaN.",
+                f"between {np.nanmin(others):g} and {np.nanmax(others):g}. Such a value counts as the nearest of "
+                f"these. If it is a mistake, correct it; if it stands for a missing value, use NaN.",
                 WildValuesWarning,
                 stacklevel=7,
             )
@@ -262,7 +263,8 @@ def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
     reader: TableReader = estimator._reader
     X = take_table(X)
     if reader.takes_numbers and not is_table(X):
-        return reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
+        inputs = reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
+        return settle_unseen(estimator, inputs, ())
     columns = _check_table(estimator, X, fewest_rows=1, reset=False)
     _refuse_infinity(reader, columns)
     for name, (n, example) in reader.unreadable(columns).items():
@@ -272,7 +274,7 @@ def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
             UnreadableValuesWarning,
             stacklevel=3,
         )
-    return reader.read(columns)
+    return settle_unseen(estimator, reader.read(columns), columns)
 
 
 def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:

@@ -86,9 +86,9 @@ class DescribedModel(FittedModel, BaseEstimator):
         Returns
         -------
         inputs : ndarray of shape (n_samples, n_inputs)
-            The inputs that `data_notes_.input_names` names, those that are numbers first; NaN where a value is missing.
-            A code is the number of a level among `data_notes_.inputs.levels`. Where all columns of X are numbers, X
-            itself.
+            The inputs that `data_notes_.input_names` names, those that are numbers first. A code is the number of a
+            level among `data_notes_.inputs.levels`. A missing value is NaN, or, where no training row lacks the value,
+            its mean. Where all columns of X are numbers, the inputs are the columns of X.
         """
         check_is_fitted(self)
         return check_inputs(self, X)
@@ -125,6 +125,7 @@ class DescribedModel(FittedModel, BaseEstimator):
         y_test: ArrayLike | None = None,
         title: str | None = None,
         notes: Sequence[str] = (),
+        code: str | None = None,
     ) -> None:
         """Write one HTML file that shows the model to a colleague. Needs the extra `plot`.
 
@@ -144,8 +145,11 @@ class DescribedModel(FittedModel, BaseEstimator):
         title : str or None
         notes : sequence of str
             What else to say of the data, such as how many rows were left out, and why.
+        code : str or None
+            What the page shows as the code that makes the model again, such as your script. None: code that reads the
+            columns of X and y from a CSV file and fits the model with its options.
         """
         check_is_fitted(self)
         from saltus.report import write_report
 
-        write_report(self, path, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes)
+        write_report(self, path, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes, code=code)

@@ -13,9 +13,9 @@ from saltus.families.words import InputName
 
 @dataclass(frozen=True)
 class ColumnNotes:
-    """Of some columns: their names and, each (n,) and with rows counted by their weight, where their values lie.
+    """Notes on n columns: names, ranges and means, with rows counted by their weight.
 
-    A category has its codes as values, the most frequent for a mean, and 1 for a standard deviation.
+    The values of a category are its codes; its `mean` is the most frequent code, and its `std` is 1.
     """
 
     names: Annotated[tuple[str, ...], "n"]
@@ -61,7 +61,7 @@ class ColumnNotes:
 
 @dataclass(frozen=True)
 class DataNotes:
-    """Notes on the rows that `fit` was given; those of weight 0 are not counted.
+    """Notes on the training rows; rows of weight 0 are not counted.
 
     Attributes
     ----------
@@ -69,10 +69,10 @@ class DataNotes:
     total_weight : float
         The sum of the sample weights, or n_rows without them.
     inputs, outputs : ColumnNotes
-        The inputs that columns of X were read as, and the columns of y: names, smallest value, mean, standard deviation
-        and largest value, share of rows that lack it, and the levels of categories.
+        The inputs that were made of the columns of X, and the columns of y: their names, smallest values, means,
+        standard deviations and largest values, the shares of rows that lack the value, and the levels of categories.
     left_out : dict of str to str
-        Columns of X that are not used, and why.
+        The columns of X that are not used, each with the reason.
     """
 
     n_rows: int

@@ -32,9 +32,9 @@ class PriorDraw:
     noise_variance : float or ndarray of shape (n_outputs,)
         The variance of the noise.
     prior_width : float or ndarray of shape (n_outputs,)
-        How wide the prior of the coefficients was: g of a g-prior, delta^2 of a ridge.
+        The width of the prior of the coefficients: g of a g-prior, delta^2 of a ridge.
     rate : float
-        L, the mean of k before it was cut at k_max; 0 under a g-prior.
+        L, the mean of k in the Poisson prior before that is cut at k_max; 0 under a g-prior.
     """
 
     network: Network

@@ -63,12 +63,12 @@ class SampledModel(NetworkRegressor):
         Parameters
         ----------
         X, y : array-like, optional
-            The rows that the model was fitted to, which it does not keep: with them there are log likelihoods, so that
-            ArviZ can compare models by leaving rows out.
+            The rows that the model was fitted to; a model does not keep them. With these rows the result has log
+            likelihoods, so that ArviZ can compare models by leaving rows out.
         posterior_predictive : bool, default=False
             Whether a new y is drawn for each row of X under each draw.
         random_state : int, RandomState instance or None, default=0
-            Of the coefficients, which are drawn given the terms and the noise of each draw.
+            Seed of the coefficients, which are drawn given the terms and the noise of each draw.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class SampledModel(NetworkRegressor):
         n_outputs: int = 1,
         noise_variance: float | ArrayLike | None = None,
     ) -> list[PriorDraw]:
-        """Draw networks and noise from the prior, before any y is seen. The model is left as it is, fitted or not.
+        """Draw networks and noise from the prior, without any y. The model itself does not change, fitted or not.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class SampledModel(NetworkRegressor):
         n_draws : int, default=100
         random_state : int, RandomState instance or None, default=0
         n_outputs : int, default=1
-            How many outputs y would have.
+            The number of outputs that y would have.
         noise_variance : float or array-like of shape (n_outputs,), default=None
             The variance of the noise. None: it is drawn from its prior where `noise_shape` and `noise_scale` are both
             positive, in units of the variance of y; otherwise that prior is improper, and the variance is 1.

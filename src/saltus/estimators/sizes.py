@@ -18,16 +18,16 @@ M = TypeVar("M", bound="SearchedModel")
 
 @dataclass(frozen=True)
 class Size:
-    """What a number of terms costs.
+    """A network of `path_` with so many terms: its criterion value and its error.
 
     Attributes
     ----------
     n_terms : int
     criterion : float
-        As `criterion_value_` is.
+        The value of the criterion, as in `criterion_value_`.
     leave_one_out : float
-        The root mean square of what rows are predicted wrong by when they are left out, in units of y; of several
-        outputs, the mean over these.
+        The root mean square error of predictions of training rows, each left out in turn, in units of y; with several
+        outputs, the mean over the outputs.
     """
 
     n_terms: int
@@ -55,7 +55,7 @@ def model_with_terms(model: M, k: int) -> M:
     path, n_total = model._path, model._n_total
     if path is None:
         raise ValueError(
-            "This model knows no smaller networks: it was fitted to too many rows for these to be kept. Fit again with "
+            "This model has no smaller networks: it was fitted to too many rows to keep them. Fit again with "
             "a smaller k_max."
         )
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= path.largest:

@@ -34,6 +34,8 @@ def percent(share: float) -> str:
     """Write a share in percent, with as many decimals as it takes to tell it from 0 and 100 %; a dash for NaN."""
     if np.isnan(share):
         return "-"
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} %"
     decimals = 1 if 0.001 <= share <= 0.999 else 3
     return f"{round(100 * share, decimals) + 0.0:.{decimals}f} %"  # adding 0 takes the sign off -0
 

@@ -47,10 +47,10 @@ def _of_chains(model: NetworkRegressor) -> list[str]:
     if not is_converged(model):
         said.append(
             "The chains of the posterior disagree about the predictions: intervals and the number of terms may change "
-            "with a longer fit. Raise n_iter."
+            "with a longer fit. Ask for more iterations: n_iter in Python, --iterations on the command line."
         )
     if model._ended_early:
-        said.append("The fit was ended before its time: a longer one may predict better.")
+        said.append("The fit was ended early: a longer fit may predict better.")
     return said
 
 
@@ -65,10 +65,15 @@ def _of_size(model: NetworkRegressor) -> list[str]:
         return []
     if n_parameters <= MOST_PARAMETERS * n:
         return []
+    smaller = ", or fit a smaller one: " + _with_criterion("bic") if isinstance(model, AnnealedRegressor) else ""
     return [
-        f"The model has {n_parameters:.0f} coefficients for {n:.0f} rows: it may follow the noise of these. "
-        f"Judge it by held-out rows, or ask for a smaller one with parsimony."
+        f"The model has {n_parameters:.0f} coefficients for {n:.0f} rows: it may follow the noise of these rows. Judge "
+        f"the model by held-out rows{smaller}."
     ]
+
+
+def _with_criterion(name: str) -> str:
+    return f"criterion={name!r} in Python, --criterion {name} on the command line"
 
 
 def _of_narrow_terms(model: NetworkRegressor) -> list[str]:
@@ -82,9 +87,10 @@ def _of_narrow_terms(model: NetworkRegressor) -> list[str]:
     ]
     if not narrow:
         return []
+    remedy = f" The remedy is {_with_criterion('ebic')}." if isinstance(model, AnnealedRegressor) else ""
     return [
-        f"Some terms are narrower than a tenth of a standard deviation along {join_names(narrow)}. Where nothing is "
-        f'that narrow, they are noise: criterion="ebic" leaves them out.'
+        f"Some terms are narrower than a tenth of a standard deviation along {join_names(narrow)}. If no effect is "
+        f"that narrow, these terms fit noise.{remedy}"
     ]
 
 

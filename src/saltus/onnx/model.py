@@ -8,6 +8,7 @@ from onnx import ModelProto, TensorProto, helper
 
 import saltus
 from saltus.estimators.base import NetworkRegressor
+from saltus.estimators.unseen import means_for_new_gaps
 from saltus.onnx.graph import OPSET, Graph
 
 # The version of the file format that was current with the opset.
@@ -26,6 +27,7 @@ def assemble(model: NetworkRegressor, input_type: int, output_type: int, *, one_
     graph = Graph()
     X = "X" if input_type == TensorProto.DOUBLE else graph.add("Cast", "X", to=TensorProto.DOUBLE)
     outputs = []
+    X = graph.known(X, means_for_new_gaps(notes.inputs))
     low, high = model._reader.held
     if np.isfinite(low).any() or np.isfinite(high).any():
         X = graph.add("Min", graph.add("Max", X, graph.constant(low)), graph.constant(high))

@@ -29,7 +29,7 @@ def plot_fit(
     coverage: float = 0.9,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the curve with its band, where there is one input; otherwise predicted against observed.
+    """Draw the curve with its band for a model of one input; otherwise predicted against observed values.
 
     The band is where a new y lies with probability `coverage`; of an annealed model, it is that of the noise alone. Of
     more than 1000 rows, 1000 are drawn, evenly spaced.
@@ -39,7 +39,7 @@ def plot_fit(
     model : fitted AnnealedRegressor or BayesianRegressor
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Rows to draw. A model of one input can do without.
+        Rows to draw. A model of one input needs no rows.
     output : int or str, default=0
         Which output, by number or name.
     coverage : float, default=0.9

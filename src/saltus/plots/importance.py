@@ -34,8 +34,8 @@ def plot_importance(
     ----------
     model : fitted AnnealedRegressor or BayesianRegressor
     X, y : array-like or None
-        Rows, best those that the fit has not seen. Without y, how much predictions change; without X, at places that
-        are typical of the training data.
+        Rows, preferably rows that the fit has not seen. Without y, the picture shows how much predictions change;
+        without X, it uses places that are typical of the training data.
     ax : matplotlib Axes or None
 
     Returns

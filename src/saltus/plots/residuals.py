@@ -21,7 +21,7 @@ COVERAGES = (0.1, 0.25, 0.5, 0.65, 0.8, 0.9, 0.95)
 def plot_residuals(
     model: NetworkRegressor, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw residuals, what was observed less what was predicted, against predictions; of 1000 rows at most.
+    """Draw residuals, which are observed less predicted values, against predictions; of 1000 rows at most.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def plot_residuals(
 def plot_calibration(
     model: NetworkRegressor, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw how many rows are inside intervals of several coverages; those of an annealed model are of the noise alone.
+    """Draw how many rows are inside intervals of several coverages; an annealed model has intervals of the noise alone.
 
     Parameters
     ----------

@@ -14,9 +14,9 @@ HEIGHT, MARGIN = 40.0, 2.0
 
 
 def plot_size(model: NetworkRegressor, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the best criterion seen with each number of terms; for a Bayesian model, their posterior.
+    """Draw the best criterion value for each number of terms; for a Bayesian model, the posterior of that number.
 
-    Sizes that are more than 40 units behind the best are off the picture.
+    The picture leaves out sizes whose criterion value is more than 40 units above the best.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def plot_path(model: AnnealedRegressor, *, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     model : fitted AnnealedRegressor
-        It must have a `path_`, which very large fits have not.
+        A model with a `path_`, which very large fits do not have.
     ax : matplotlib Axes or None
 
     Returns

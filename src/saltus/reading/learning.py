@@ -20,6 +20,7 @@ from saltus.reading.readers import (
     NumberReader,
     Reader,
     dates_of,
+    digests,
     label_of,
     numbers_of,
     useful_parts,
@@ -152,7 +153,8 @@ def _learn_category(column: Column, number: int, weight: Floats) -> CategoryRead
     most_frequent = max(range(len(kept)), key=lambda code: counts[kept[code]], default=0)
     other = len(kept) if n_rare > 0 else most_frequent
     missing = len(coded) - 1 if n_missing > 0 else other
-    return CategoryReader(number, column.name, tuple(coded), other, missing)
+    rare = np.unique(digests(sorted(counts.keys() - set(kept))))
+    return CategoryReader(number, column.name, tuple(coded), other, missing, rare)
 
 
 def _find_flaw(cells: Sequence[str], decimal: str) -> str | None:

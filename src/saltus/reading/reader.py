@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 from saltus._typing import Bools, Floats, Ints
 from saltus.reading.columns import Column
 from saltus.reading.learning import find_range, learn_column, numbers_the_rows
-from saltus.reading.readers import WEEKDAYS, CategoryReader, DateReader, NumberReader, Reader, names_of
+from saltus.reading.readers import WEEKDAYS, CategoryReader, NumberReader, Reader, label_of, names_of
 
 FROM_DTYPE = "from_dtype"
+# So many unseen levels of a column are named.
+MOST_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,12 @@ class TableReader:
         return plain and len(self.readers) == self.n_columns
 
     @property
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """Where the inputs of each reader are among all inputs."""
+        place, ends = np.argsort(self.order), np.cumsum([len(reader.names) for reader in self.readers])
+        return tuple(tuple(each.tolist()) for each in np.split(place, ends[:-1]))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the inputs."""
         names = names_of(self.readers)
@@ -136,18 +144,28 @@ class TableReader:
 
     def unreadable(self, columns: Sequence[Column]) -> dict[str, tuple[int, str]]:
         """Count the cells of each column that are no number or date as they should be, with an example of each."""
-        return self._odd(columns, NumberReader | DateReader)
-
-    def unseen(self, columns: Sequence[Column]) -> dict[str, tuple[int, str]]:
-        """Count the cells of each category whose level has no code of its own, with an example of each."""
-        return self._odd(columns, CategoryReader)
-
-    def _odd(self, columns: Sequence[Column], sort: Any) -> dict[str, tuple[int, str]]:
         found = {}
         for reader, column in self._paired(columns):
-            rows = np.flatnonzero(reader.is_unreadable(column)) if isinstance(reader, sort) else np.empty(0, np.int64)
+            if isinstance(reader, CategoryReader):
+                continue
+            rows = np.flatnonzero(reader.is_unreadable(column))
             if rows.size:
                 found[reader.name] = int(rows.size), str(column.values[rows[0]])
+        return found
+
+    def unseen(self, columns: Sequence[Column]) -> dict[str, tuple[int, list[str], str]]:
+        """Count the cells of each category whose level the training rows did not have.
+
+        Beside their number are the first few of these levels, and the level that they count as.
+        """
+        found = {}
+        for reader, column in self._paired(columns):
+            if not isinstance(reader, CategoryReader):
+                continue
+            is_new = reader.is_unseen(column)
+            if is_new.any():
+                levels = dict.fromkeys(map(label_of, column.as_objects().values[is_new].tolist()))
+                found[reader.name] = int(is_new.sum()), list(levels)[:MOST_SHOWN], reader.labels[reader.other]
         return found
 
     def _paired(self, columns: Sequence[Column]) -> Iterator[tuple[Reader, Column]]:

@@ -1,8 +1,9 @@
 """How each column of a table becomes inputs: a number, the code of a level, or what there is to know of a date."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from typing import Annotated, Any
 
 import numpy as np
@@ -64,6 +65,8 @@ class CategoryReader:
     labels: tuple[str, ...]
     other: int  # the code of levels without one of their own
     missing: int  # the code of a missing value
+    # The digests of the levels that were rare, in order: enough to know them again, and not to name them.
+    rare: Annotated[Ints, "r"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,9 +87,14 @@ class CategoryReader:
         """Make the input (N, 1)."""
         return self._look_up(column, self.other)[:, None]
 
-    def is_unreadable(self, column: Column) -> Bools:
-        """Say which cells are levels that have no code of their own."""
-        return self._look_up(column, -1) < 0
+    def is_unseen(self, column: Column) -> Bools:
+        """Say which cells are levels that the training rows did not have, not even rarely."""
+        has_no_code = self._look_up(column, -1) < 0
+        if self.rare.size and has_no_code.any():
+            cells = column.as_objects().values
+            rows = np.flatnonzero(has_no_code)
+            has_no_code[rows] = ~np.isin(digests([label_of(cells[row]) for row in rows]), self.rare)
+        return has_no_code
 
     def _look_up(self, column: Column, otherwise: int) -> Floats:
         column = column.as_objects()
@@ -165,6 +173,14 @@ def dates_of(column: Column, form: str) -> NDArray[np.datetime64]:
             return NO_DATE
 
     return column.read_each(read, "datetime64[us]")
+
+
+def digests(labels: Sequence[str]) -> Ints:
+    """Make a number of 64 bits of each label (n,), the same for 1 and 1.0."""
+    made = [
+        blake2b(label.removesuffix(".0").encode("utf-8", "surrogatepass"), digest_size=8).digest() for label in labels
+    ]
+    return np.frombuffer(b"".join(made), dtype="<i8").astype(np.int64)
 
 
 def label_of(value: Any) -> str:

@@ -43,9 +43,10 @@ def write_report(
     y_test: ArrayLike | None = None,
     title: str | None = None,
     notes: Sequence[str] = (),
+    code: str | None = None,
 ) -> None:
     """Write the report of a fitted model, whole or not at all; see :meth:`AnnealedRegressor.report`."""
-    page = render_report(model, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes)
+    page = render_report(model, X, y, X_test=X_test, y_test=y_test, title=title, notes=notes, code=code)
     with replacing(path) as file:
         file.write(page.encode())
 
@@ -59,6 +60,7 @@ def render_report(
     y_test: ArrayLike | None = None,
     title: str | None = None,
     notes: Sequence[str] = (),
+    code: str | None = None,
 ) -> str:
     """Make the page of a report."""
     if y is not None and X is None:
@@ -91,7 +93,7 @@ def render_report(
         ),
         "Options": _folded("All options of the fit", option_table(model).to_html()),
         "Data": _folded("The rows and columns of the fit", data_section(model, notes)),
-        "Make it again": _folded("The code, and the software", recipe_section(model)),
+        "Make it again": _folded("The code, and the software", recipe_section(model, code)),
     }
     sections = [(name, name.lower().replace(" ", "-"), body) for name, body in bodies.items() if body]
     package = files("saltus.report")
@@ -136,6 +138,6 @@ def _sections(summary: dict[str, Section], *titles: str) -> str:
 def _formula(model: NetworkRegressor, *, converged: bool) -> str:
     """Write the formula, folded where it is long; not that of a draw of a posterior that has not converged."""
     if not converged:
-        return "<p>The chains of the posterior disagree, and the network of one draw says little: it is not shown.</p>"
+        return "<p>The chains of the posterior disagree, so the formula of one draw would mislead and is not shown.</p>"
     n_terms, written = model._single_network.n_terms, formula_html(model)
     return written if n_terms <= LONGEST_FORMULA else _folded(f"A formula of {n_terms} terms", written)

@@ -66,11 +66,11 @@ def data_section(model: NetworkRegressor, notes: Sequence[str]) -> str:
     return f"<p>{to_html(' '.join(said))}</p>\n{listed}" + "".join(table.to_html() for table in column_tables(data))
 
 
-def recipe_section(model: NetworkRegressor) -> str:
-    """Write the code that makes the model again, and the software that made the page."""
+def recipe_section(model: NetworkRegressor, given: str | None) -> str:
+    """Write the code that makes the model again, as given or as the model knows it, and the software of the page."""
     versions = [("saltus", saltus.__version__), ("Python", platform.python_version())]
     versions += [(name, version(name)) for name in LIBRARIES]
     versions.append(("machine", f"{platform.system()} {platform.machine()}"))
     table = TextTable("The software that made this page.", [("part", ""), ("version", "")], versions)
-    code = f'<pre tabindex="0"><code>{escape(recipe_code(model))}</code></pre>'
+    code = f'<pre tabindex="0"><code>{escape(recipe_code(model) if given is None else given)}</code></pre>'
     return f"{code}\n<p>{to_html(' '.join(recipe_caveats(model)))}</p>\n{table.to_html()}"

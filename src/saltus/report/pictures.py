@@ -70,7 +70,7 @@ def pictures_of_fit(model: NetworkRegressor, rows: Rows | None, called: str) -> 
         if rows is None:
             continue
         caption = (
-            f"Residuals of the {called}: what was observed less what was predicted. A pattern is what the model misses."
+            f"Residuals of the {called}: observed less predicted values. A pattern is something that the model misses."
         )
         yield Picture(f"residuals-{i}", f"Residuals of {output}", caption, partial(_residuals, model, rows, i))
         whose = "intervals of new observations" if model._gives_intervals else "intervals of the noise alone"
@@ -161,8 +161,8 @@ def _path_picture(model: AnnealedRegressor) -> Picture:
     error = {size.n_terms: size.leave_one_out for size in model.path_}
     said = (
         f"The error of rows left out one by one is {show(error[max(error)], '.3g')} with all terms, "
-        f"{show(error[FEW_TERMS], '.3g')} with the best {FEW_TERMS} and {show(error[0], '.3g')} with none. "
-        f"with_terms({FEW_TERMS}) gives the model of {FEW_TERMS}."
+        f"{show(error[FEW_TERMS], '.3g')} with the best {FEW_TERMS} terms and {show(error[0], '.3g')} with no terms. "
+        f"with_terms({FEW_TERMS}) makes the model of {FEW_TERMS} terms."
     )
 
     def draw(ax: "Axes") -> str:
@@ -177,7 +177,7 @@ def _term_picture(model: NetworkRegressor, X: ArrayLike | None) -> Picture:
     over = [names[j] for j in rank_numbers(model)[:2]] if network.n_terms > 0 else []
     caption = f"Where the terms are along {' and '.join(over)}, and their coefficients." if over else "No terms."
     if len(over) == 2:
-        caption += " Marks are larger where coefficients are; lines are contours of the network."
+        caption += " Larger marks have larger coefficients; lines are contours of the prediction of the network."
 
     def draw(ax: "Axes") -> str:
         plot_terms(model, X, ax=ax)

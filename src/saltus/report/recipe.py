@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from saltus.estimators import NetworkRegressor
-from saltus.inspection.document import TextTable, count, join_names
+from saltus.inspection.document import TextTable
+from saltus.report.source import reading_code
 
 # Larger arrays, and families that hold them, have a name in the code instead of being written out.
 LARGEST_ARRAY = 60
@@ -35,30 +36,27 @@ def changed_options(model: NetworkRegressor) -> dict[str, Any]:
 
 
 def recipe_code(model: NetworkRegressor) -> str:
-    """Write the code that fits the model again, given X and y."""
-    imports, arguments = {"saltus": {type(model).__name__}}, []
+    """Write the code that reads the rows and fits the model again."""
+    imports, arguments, blanks = {"saltus": {type(model).__name__}}, [], []
     for name, value in changed_options(model).items():
+        if isinstance(value, np.random.RandomState):
+            continue
         arguments.append(f"{name}={_in_code(name, value)}")
         if _is_large(value):
+            blanks.append(f"{name} = ...  # too large to print: put what the fit was given")
             continue
         for part in value if isinstance(value, list) else [value]:
-            if not isinstance(part, (*PLAIN, np.ndarray, np.random.RandomState)):
+            if not isinstance(part, (*PLAIN, np.ndarray)):
                 home = type(part).__module__
                 imports.setdefault("saltus" if home.startswith("saltus.") else home, set()).add(type(part).__name__)
-    lines = [f"from {home} import {', '.join(sorted(names))}" for home, names in sorted(imports.items())]
+    lines = ["import pandas as pd"]
     if any("np.array(" in argument for argument in arguments):
         lines.insert(0, "import numpy as np")
+    lines += [f"from {home} import {', '.join(sorted(names))}" for home, names in sorted(imports.items())]
     notes = model.data_notes_
     data = "X, y" if notes.total_weight == notes.n_rows else "X, y, sample_weight"
     fit = f"model = {type(model).__name__}({', '.join(arguments)}).fit({data})"
-    return "\n".join([*lines, "", _rows_in_words(model), fit])
-
-
-def _rows_in_words(model: NetworkRegressor) -> str:
-    """Say what X and y are, as a comment."""
-    notes = model.data_notes_
-    columns = join_names([str(name) for name in getattr(model, "feature_names_in_", notes.input_names)])
-    return f"# X: {count(notes.n_rows, 'row')} with the columns {columns}; y: {join_names(notes.output_names)}."
+    return "\n".join([*lines, "", *reading_code(model), "", *blanks, fit])
 
 
 def recipe_caveats(model: NetworkRegressor) -> list[str]:
@@ -67,14 +65,14 @@ def recipe_caveats(model: NetworkRegressor) -> list[str]:
     if model.random_state is None:
         caveats.append("No random_state was given: another fit draws other random numbers.")
     elif not isinstance(_plain(model.random_state), int):
-        caveats.append("random_state was a generator, whose state before the fit is not known.")
+        caveats.append("random_state was a generator, whose state before the fit is not known: another fit differs.")
     if model._ended_early:
-        caveats.append("The fit was ended before its time, and that code does not end it there.")
+        caveats.append("The fit was ended early; this code does not end it at the same point.")
     if getattr(model, "max_time", None) is not None:
-        caveats.append("max_time was set: how far the search gets depends on the machine.")
+        caveats.append("max_time was set: how far a search gets in that time depends on the machine.")
     large = [name for name, value in changed_options(model).items() if _is_large(value)]
     if large:
-        caveats.append(f"What was given as {' and '.join(large)} is too large to print here.")
+        caveats.append(f"What was given as {' and '.join(large)} is too large to print: set it in the code.")
     return caveats or ["The same versions on the same kind of processor give the same model, to the last bit."]
 
 
@@ -102,6 +100,6 @@ def _in_short(value: Any) -> str:
 
 
 def _in_code(name: str, value: Any) -> str:
-    if _is_large(value) or isinstance(value, np.random.RandomState):
+    if _is_large(value):
         return name
     return f"np.array({value.tolist()!r})" if isinstance(value, np.ndarray) else repr(value)

@@ -95,7 +95,7 @@ def headline(model: NetworkRegressor, shown: Shown) -> str:
     if shown.test is not None:
         seen = "that the fit did not see"
     else:
-        seen = "of the fit, which flatters it" if shown.name == "rows of the fit" else "given"
+        seen = "of the fit, where scores are too good" if shown.name == "rows of the fit" else "given"
     said = " ".join(_said_of(score) for score in scores)
     return f"{what}, on {count(len(checked[0]), 'row')} {seen}. {said}"
 
@@ -107,7 +107,8 @@ def footnote(model: NetworkRegressor, shown: Shown) -> str:
     scores = score_rows(model, *check_rows(model, *shown.given))
     shares = join_names([percent(score.r_squared) for score in scores])
     return (
-        f"On the {shown.name} it is {shares} of the variance: a model always does better on the rows it was fitted to."
+        f"On the {shown.name} the model predicts {shares} of the variance: a model always does better on the rows "
+        f"that it was fitted to."
     )
 
 

@@ -44,8 +44,8 @@ def load(path: str | os.PathLike[str], *, families: Sequence[UserFamily] = ()) -
     ----------
     path : str or path-like
     families : sequence of UserFamily, default=()
-        The families of your own that the model has, with the options that they had: a file holds no code. Others may be
-        among them.
+        The families of your own that the model has, with the options that they had, as a file holds no code. Families
+        that the model does not have may be among them.
 
     Returns
     -------

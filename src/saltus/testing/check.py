@@ -38,7 +38,7 @@ GROUPS: tuple[tuple[Callable[[Subject], Iterator[str]], ...], ...] = (
 
 
 class FamilyError(AssertionError):
-    """A family that does not keep what it promises. `problems` lists what was found."""
+    """A family of the user breaks a rule. `problems` lists what `check_family` found."""
 
     def __init__(self, name: str, problems: tuple[str, ...]) -> None:
         self.problems = problems
@@ -46,23 +46,23 @@ class FamilyError(AssertionError):
 
 
 def check_family(family: UserFamily, X: ArrayLike | None = None, *, fit: bool = True, random_state: int = 0) -> None:
-    """Check that a family which you wrote keeps what it promises; say what does not, and what to do.
+    """Check that a family which you wrote keeps the rules; raise an error that says what is wrong, and what to do.
 
-    Columns must be finite, the same each time, of each row alone, and about as large as 1; derivatives must be those of
-    the columns; a periodic parameter must have the same column at 0 and at 1; equal options must make equal families;
-    and a small model must be fitted, described and saved. It warns where columns jump in a parameter that is not said
-    to be `not_smooth`. The moves of chains are the library's, and need no check.
+    Columns must be finite, equal each time, functions of each row alone, and about as large as 1; derivatives must be
+    those of the columns; a periodic parameter must give the same column at 0 and at 1; equal options must make equal
+    families; and it must be possible to fit, describe and save a small model. A warning says so if columns jump in a
+    parameter that is not in `not_smooth`. The moves of chains belong to the library, and need no check.
 
     Parameters
     ----------
     family : UserFamily
-        With the options that you mean to use.
+        An object of your family, with the options that you mean to use.
     X : array-like of shape (n_samples, n_features), default=None
         Rows like those that you have, if the family is not defined between 0 and 1, or is meant for other units.
     fit : bool, default=True
         Whether to fit a small model; the first takes some seconds, to compile.
     random_state : int, default=0
-        Of the terms that are looked at.
+        Seed of the random terms that are checked.
 
     Raises
     ------

@@ -49,7 +49,7 @@ def test_max_time_ends_a_sampler_with_the_draws_so_far(data):
     assert np.isfinite(model.predict_interval(data[0])).all()
     caveats = " ".join(recipe_caveats(model))
     assert "max_time was set" in caveats
-    assert "ended before its time" not in caveats
+    assert "ended early" not in caveats
 
 
 @pytest.mark.usefixtures("ticks")

@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileError, Product, Radial, Ridge, plots
 from saltus.inspection.formula import Formula, digits_needed
-from saltus.report.recipe import recipe_code
 from tests.equality import same
 from tests.families.user.families import Stairs, Turns
 
@@ -177,14 +176,13 @@ def test_a_report_of_a_posterior_can_be_written(bayesian, data, tmp_path):
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_the_code_of_a_report_makes_the_model_again(models, data, new, name):
+def test_the_code_of_a_report_makes_the_model_again(models, data, run_recipe, name):
     model = models["annealed", name]
     X, y = data
-    namespace = {"X": X, "y": y}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", saltus.DependentFeaturesWarning)
-        exec(recipe_code(model), namespace)
-    np.testing.assert_array_equal(namespace["model"].predict(X), model.predict(X))
+        again = run_recipe(model, X, y)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_draws_are_in_the_datatree(bayesian):

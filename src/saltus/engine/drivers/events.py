@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """How a chain is going.
+    """The progress of a chain, for a callback.
 
     Attributes
     ----------
     chain : int
-        Which chain tells.
+        The number of the chain.
     iteration : int
-        Iterations that it has done.
+        The number of iterations that the chain has done.
     n_terms : int
-        The number k of terms of the best state it has found in this round; when sampling, of the present one.
+        The number k of terms of the best state that the chain found in this round; of a sampler, of the present state.
     best : float
         The log posterior of that state.
     temperature : float

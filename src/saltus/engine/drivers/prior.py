@@ -64,9 +64,9 @@ def draw_allowed_terms(rng: np.random.Generator, design: Design, settings: Sampl
         if are_allowed(design, terms, has_g_prior=settings.has_g_prior):
             return terms, rate
     raise ValueError(
-        f"None of {MOST_TRIES} sets of terms drawn from the prior was one that the sampler allows: with up to "
-        f"k_max={design.k_max} terms, some are nearly always such that hardly any row sees them, or such as depend "
-        "on what they must not depend on. Set a smaller k_max, or give more rows."
+        f"The sampler allows none of {MOST_TRIES} sets of terms that were drawn from the prior: among up to "
+        f"k_max={design.k_max} terms there is nearly always one that hardly any row sees, or one that depends linearly "
+        "on the others. Set a smaller k_max, or give more rows."
     )
 
 

@@ -15,7 +15,7 @@ from saltus.engine.results.network import Network
 
 @dataclass(frozen=True)
 class Trace:
-    """The path of a chain, thinned where it is long: its state after so many iterations, and how hot the last was."""
+    """The path of a chain, thinned where it is long: the iteration, and the state and the temperature after it."""
 
     iteration: Annotated[Ints, "n"]
     n_terms: Annotated[NDArray[np.int32], "n"]
@@ -25,7 +25,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class MoveCount:
-    """How often a move was chosen, could be made (or only nearly: columns may coincide), and was accepted."""
+    """How often a move was chosen, was feasible (its columns may still coincide), and was accepted."""
 
     chosen: int
     feasible: int
@@ -36,7 +36,7 @@ class MoveCount:
 
     @property
     def acceptance(self) -> float:
-        """Accepted, as a share of chosen."""
+        """The share of chosen moves that were accepted."""
         return self.accepted / self.chosen if self.chosen else 0.0
 
 
@@ -57,7 +57,7 @@ class BestState:
     variant: int  # of the family, which the chain searched among
     rss: Annotated[Floats, "c"]  # residual sums of squares in the user's units
     log_posterior: float
-    iteration: int  # how many were done when it was reached; 0 is the start
+    iteration: int  # the number of iterations before the chain reached it; 0 at the start
 
     @property
     def n_terms(self) -> int:
@@ -89,7 +89,7 @@ class ChainResult:
 
     @property
     def status(self) -> str:
-        """How it went, in words."""
+        """Say in words how the chain went."""
         return (
             f"The chain ran {spaced(self.n_iter)} iterations and reached its best model after "
             f"{spaced(self.best.iteration)} of them."

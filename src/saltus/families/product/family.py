@@ -46,15 +46,15 @@ class Product(Choosing):
     Parameters
     ----------
     profiles : str or tuple of str
-        What factors may be, mixed within one term: "identity" (x), "hinge" (max(x - t, 0) or max(t - x, 0)), "step" (1
-        beyond a threshold on either side of it, otherwise 0), "bump" (a Gaussian), "hat" (a Mexican hat), "wave" (a
-        cosine) or "polynomial" (Legendre's, of degree 1 to 8). Of a category a factor is 1 for one level, or for a set
-        of levels, otherwise 0, whatever the profiles; of an input with missing values it may also be 1 where the value
-        is missing, or where it is not, and other factors are 0 or 1 there, as the data suggest.
+        The functions that a factor may be; one term may mix them: "identity" (x), "hinge" (max(x - t, 0) or max(t - x,
+        0)), "step" (1 on one side of a threshold, 0 on the other), "bump" (a Gaussian), "hat" (a Mexican hat), "wave"
+        (a cosine) or "polynomial" (Legendre's, of degree 1 to 8). Whatever the profiles, the factor of a category is 1
+        for one level or for a set of levels, and 0 for the others. The factor of an input with missing values may be 1
+        where the value is missing, or where it is known; other factors are 0 or 1 there, as the fit finds.
     max_inputs : int, default=3
         The largest number of factors of a term.
     extrapolate : {"hold", "free"}, default="hold"
-        What a term does beyond the range of the rows it was fitted to: stay as it is at the edge, or go on.
+        Beyond the range of the training rows, a term keeps its value at the edge ("hold") or continues ("free").
 
     Examples
     --------

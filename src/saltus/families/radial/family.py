@@ -64,14 +64,14 @@ class Radial:
         "multiquadric" (sqrt(1 + r^2)), "inverse_multiquadric" (1 / sqrt(1 + r^2)) or "mexican_hat"
         ((1 - r^2) exp(-r^2/2), the wavelet).
     width : float, default=1.0
-        What r is divided by, in the units of the metric: under "standardized", one is a standard deviation of
-        the inputs. "linear" and "cubic" give the same model whatever the width.
+        The number that r is divided by, in the units of the metric: under "standardized", a width of 1 is a standard
+        deviation of the inputs. "linear" and "cubic" give the same model whatever the width.
     metric : {"learned", "standardized", "euclidean", "mahalanobis"} or array-like of shape (n_features, n_features), \
             default="learned"
-        How the distance r to a centre is measured: each input in units of its standard deviation, times a relevance
-        that is found with the centres and is 0 for inputs that do not matter; without relevances; in the inputs' own
-        units; by the inverse covariance of the inputs (its pseudo-inverse where singular); or by the given positive
-        semidefinite matrix M, r^2 = (x - mu)' M (x - mu).
+        How the distance r to a centre is measured. "learned": each input in units of its standard deviation, times a
+        relevance that the fit finds, which is 0 for inputs that do not matter; "standardized": without relevances;
+        "euclidean": in the inputs' own units; "mahalanobis": by the inverse covariance of the inputs (its
+        pseudo-inverse where singular); or a positive semidefinite matrix M, r^2 = (x - mu)' M (x - mu).
     widths : {"auto", "shared", "own"}, default="auto"
         Whether terms share one width, or each has its own, found with its centre: between 1/4 and 4 times `width`.
         "auto": half of the chains of an AnnealedRegressor are of each sort and the criterion decides, and those of a

@@ -51,13 +51,13 @@ class Ridge(Choosing):
     Parameters
     ----------
     profiles : str or tuple of str
-        What is done with the projection: "hinge" (max(z, 0)), "sigmoid" (tanh z) or "bump" (exp(-z^2/2)); or "wave",
-        A cos(2 pi f a'x) + B sin(2 pi f a'x), which stands alone.
+        The function of the projection: "hinge" (max(z, 0)), "sigmoid" (tanh z) or "bump" (exp(-z^2/2)); or "wave",
+        A cos(2 pi f a'x) + B sin(2 pi f a'x), which cannot be mixed with other profiles.
     max_inputs : int, default=4
         The largest number of inputs of a projection.
     extrapolate : {"hold", "free"} or None, default=None
-        What a term does beyond the range of the rows it was fitted to: stay as it is at the edge, or go on. None:
-        waves go on, as they are what a forecast is made of, and others hold.
+        Beyond the range of the training rows, a term keeps its value at the edge ("hold") or continues ("free"). None:
+        "free" for waves, which a forecast needs, and "hold" for other profiles.
 
     Examples
     --------

@@ -32,15 +32,15 @@ class UserFamily:
     parameter_names : tuple of str
         The parameters of a term.
     input_parameter_names : tuple of str
-        The parameters that a term has for each of its inputs, besides.
+        The parameters that a term has in addition for each of its inputs.
     periodic : tuple of str
-        Those of the names above whose values 0 and 1 are the same: walks wrap around.
+        The names of parameters for which 0 and 1 mean the same: walks wrap around.
     not_smooth : tuple of str
-        Those of the names above in which a column jumps: descents leave them alone.
+        The names of parameters at which a column jumps when they change: descents do not change these.
     max_inputs : int
         The largest number of inputs of a term.
     extrapolate : {"hold", "free"}
-        What a term does beyond the range of the rows it was fitted to: stay as it is at the edge, or go on.
+        Beyond the range of the training rows, a term keeps its value at the edge ("hold") or continues ("free").
 
     Notes
     -----
