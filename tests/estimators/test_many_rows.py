@@ -130,6 +130,16 @@ def test_gaps_and_categories(data):
     assert np.sqrt(np.mean((found.predict(X) - y) ** 2)) < 1.1
 
 
+@pytest.mark.parametrize("basis", ["hinges", Radial("gaussian")], ids=["hinges", "gaussian"])
+def test_gaps_that_hardly_any_row_has_are_seen(data, basis):
+    X, y = data
+    X = X.copy()
+    X[-40:, 0] = np.nan
+    found = fit(X, y, basis=basis)
+    assert np.isfinite(found.predict(X)).all()
+    assert np.std(y[-40:] - found.predict(X[-40:])) < 2 * np.std(y)
+
+
 def test_an_interrupted_fit_keeps_what_it_has(data):
     told = []
 

@@ -260,21 +260,26 @@ def without_missing_targets(
 
 def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
     """Check what `predict` was given, and read it as `fit` did: (N, d), numbers and codes of levels."""
-    reader: TableReader = estimator._reader
-    X = take_table(X)
-    if reader.takes_numbers and not is_table(X):
-        inputs = reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
-        return settle_unseen(estimator, inputs, ())
-    columns = _check_table(estimator, X, fewest_rows=1, reset=False)
-    _refuse_infinity(reader, columns)
-    for name, (n, example) in reader.unreadable(columns).items():
+    inputs, columns = read_inputs(estimator, X)
+    for name, (n, example) in estimator._reader.unreadable(columns).items() if columns else ():
         warnings.warn(
             f"The column {name!r} holds {example!r} in {_count_rows(n)}, which is not written as in the training data, "
             f"and counts as missing.",
             UnreadableValuesWarning,
             stacklevel=3,
         )
-    return settle_unseen(estimator, reader.read(columns), columns)
+    return settle_unseen(estimator, inputs, columns)
+
+
+def read_inputs(estimator: Any, X: ArrayLike) -> tuple[Floats, tuple[Column, ...]]:
+    """Read X as `fit` did, and give the columns that it came in; none where columns are inputs."""
+    reader: TableReader = estimator._reader
+    X = take_table(X)
+    if reader.takes_numbers and not is_table(X):
+        return reader.read_numbers(validate_data(estimator, X, reset=False, **READ)), ()
+    columns = _check_table(estimator, X, fewest_rows=1, reset=False)
+    _refuse_infinity(reader, columns)
+    return reader.read(columns), columns
 
 
 def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random.SeedSequence:

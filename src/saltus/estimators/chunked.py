@@ -19,8 +19,9 @@ from saltus.engine.rows.chunks import ChunkedRows
 from saltus.engine.rows.extremes import Ends, Extremes
 from saltus.engine.rows.refinement import draw_rows
 from saltus.engine.rows.rows import Block
-from saltus.estimators.checks import TrainingData, check_data, check_inputs, read_targets
+from saltus.estimators.checks import TrainingData, check_data, read_inputs, read_targets
 from saltus.estimators.many_rows import Reading, is_chunked, many_rows
+from saltus.estimators.unseen import means_for_new_gaps
 
 if TYPE_CHECKING:
     from saltus.estimators.base import NetworkRegressor
@@ -157,7 +158,7 @@ def _join(parts: Sequence[Any]) -> Any:
 def _only_reader(model: "NetworkRegressor") -> "NetworkRegressor":
     """Make a model that knows how to read X and nothing else, to travel to where rows are."""
     alone = type(model)()
-    names = ("n_features_in_", "feature_names_in_", "_reader")
+    names = ("n_features_in_", "feature_names_in_", "_reader", "data_notes_")
     alone.__dict__.update({name: value for name, value in vars(model).items() if name in names})
     return alone
 
@@ -171,7 +172,9 @@ def _read(reader: "NetworkRegressor", X: Any, y: Any, weight: Any) -> Block:
     if np.isinf(targets).any():
         raise ValueError("Input y contains infinity. Correct it, or make it missing.")
     counts = ~np.isnan(targets).any(axis=1) & (weights > 0)
-    inputs = check_inputs(reader, X) if len(X) else np.empty((0, len(reader._reader.order)))
+    inputs = read_inputs(reader, X)[0] if len(X) else np.empty((0, len(reader._reader.order)))
+    # Where the rows that a search sees miss no value, a gap counts as it will in predictions.
+    inputs = np.where(np.isnan(inputs), means_for_new_gaps(reader.data_notes_.inputs), inputs)
     return Block(inputs[counts], targets[counts], weights[counts])
 
 

@@ -9,10 +9,10 @@ from saltus.engine.rows.rows import Block
 
 
 class Ends(NamedTuple):
-    """Of each of d inputs, its lowest value and its highest, and a row with each of these."""
+    """Of each of d inputs, a row with its lowest value, one with its highest, and one where it is missing."""
 
-    values: Floats  # (2 d,), the lowest, and the highest with the other sign; infinite where there are none
-    tables: Floats  # (2 d, d + c + 1), inputs, outputs and weight
+    values: Floats  # (3 d,), the lowest, the highest with the other sign, and 0; infinite where there is no such row
+    tables: Floats  # (3 d, d + c + 1), inputs, outputs and weight
 
     def rows(self, like: Block) -> Block:
         """Give the rows, each once, in the shape of others."""
@@ -22,18 +22,18 @@ class Ends(NamedTuple):
 
 
 class Extremes:
-    """Which rows have the lowest and the highest value of each input? Of several, the first."""
+    """Which rows have the lowest value of each input, the highest, or none? Of several, the first."""
 
     def ask(self, block: Block) -> Ends:
         """Answer for one block. O(n d)."""
-        both = []
-        for sign in (1.0, -1.0):
-            ahead = sign * block.X
-            ahead = np.where(np.isnan(ahead), np.inf, ahead)
-            at = ahead.argmin(axis=0)
+        is_gap = np.isnan(block.X)
+        found = []
+        for ahead in (block.X, -block.X, np.where(is_gap, 0.0, np.inf)):
+            known = np.where(np.isnan(ahead), np.inf, ahead)
+            at = known.argmin(axis=0)
             table = np.hstack([block.X[at], block.Y[at], block.weight[at, None]])
-            both.append(Ends(ahead[at, np.arange(at.size)], table))
-        return Ends(*(np.concatenate(parts) for parts in zip(*both, strict=True)))
+            found.append(Ends(known[at, np.arange(at.size)], table))
+        return Ends(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
     def merge(self, first: Ends, second: Ends) -> Ends:
         """Keep what is farther."""
