@@ -1,22 +1,11 @@
 """Steps with all rows: gradient and curvature are those of log pi, and descents go up it."""
 
 import numpy as np
-import pytest
 
 from saltus.engine.rows.descent import descend, find_bend
 from saltus.engine.rows.memory import MemoryRows
 from saltus.engine.rows.rows import Block
-from tests.engine.rows.examples import answer, dense_design, draw_terms, make_target, some_rows
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return some_rows()
-
-
-@pytest.fixture(scope="module")
-def target(rows):
-    return make_target(rows)[0]
+from tests.engine.rows.examples import answer, dense_design, draw_terms, make_target
 
 
 def explained(target, rows, free, x, alpha):

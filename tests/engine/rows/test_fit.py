@@ -8,17 +8,7 @@ from saltus.engine.rows.extremes import Extremes
 from saltus.engine.rows.memory import MemoryRows
 from saltus.engine.rows.questions import Curvature, Scores, Slopes, Triangle
 from saltus.engine.rows.rows import Block, StoppedError, inquire
-from tests.engine.rows.examples import answer, dense_design, dense_rss, draw_terms, make_target, some_rows
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return some_rows()
-
-
-@pytest.fixture(scope="module")
-def target(rows):
-    return make_target(rows)[0]
+from tests.engine.rows.examples import answer, dense_design, dense_rss, draw_terms
 
 
 def test_the_fit_is_that_of_the_dense_design(rows, target):

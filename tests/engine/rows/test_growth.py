@@ -1,24 +1,13 @@
 """Terms that come in are those that all rows want."""
 
 import numpy as np
-import pytest
 
 from saltus.engine.rows.growth import Race, choose, nominate
 from saltus.engine.rows.memory import MemoryRows
 from saltus.engine.rows.questions import Scores
 from saltus.engine.search.policy import SearchPolicy
 from saltus.families.registry import owners_of_columns
-from tests.engine.rows.examples import answer, dense_design, dense_rss, draw_terms, make_target, some_rows
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return some_rows()
-
-
-@pytest.fixture(scope="module")
-def target(rows):
-    return make_target(rows)[0]
+from tests.engine.rows.examples import answer, dense_design, dense_rss, draw_terms, make_target
 
 
 def columns_of(target, candidates):

@@ -50,7 +50,7 @@ class ManyRows:
         seconds_left: float | None,
         listener: Listener | None,
     ) -> Found:
-        """Refine the best network of each chain, the best first, for as long as there is time."""
+        """Refine the best network of each chain, side by side, for as long as there is time."""
         stop_signal = StopSignal(seconds_left)
         if result.ended_early:
             stop_signal.stop(result.ended_early)

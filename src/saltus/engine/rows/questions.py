@@ -4,7 +4,9 @@ D is the design [linear term, columns of the terms], J its derivatives by the co
 residuals y - D alpha, all times the roots of the weights.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -90,23 +92,20 @@ class Products(NamedTuple):
         return Products(*(mine + others for mine, others in zip(self, other, strict=True)))
 
 
-@dataclass(frozen=True)
-class Curvature:
-    """Products of J with the design, the residuals and itself, at coefficients alpha (m, c)."""
+class Sum:
+    """A question whose answers are added: products of further columns, sheet by sheet."""
 
-    frame: Frame
-    terms: TermSet
-    alpha: Floats
+    def further(self, sheet: Sheet) -> Products:
+        """Multiply the columns of one sheet."""
+        raise NotImplementedError
+
+    def sheets(self, block: Block) -> Iterator[Sheet]:
+        """Cut a block into sheets."""
+        raise NotImplementedError
 
     def ask(self, block: Block) -> Products:
-        """Answer for one block. O(n f (f + m))."""
-        found = None
-        for sheet in self.frame.sheets(block, 5 * self.alpha.size):
-            columns, derivatives = self.frame.columns(sheet, self.terms, self.alpha[self.frame.m_fixed :].T)
-            products = multiply(sheet, columns, self.alpha, derivatives)
-            found = products if found is None else found.plus(products)
-        assert found is not None
-        return found
+        """Answer for one block. O(n p (p + m)) for p columns."""
+        return reduce(Products.plus, map(self.further, self.sheets(block)))
 
     def merge(self, first: Products, second: Products) -> Products:
         """Add."""
@@ -114,7 +113,25 @@ class Curvature:
 
 
 @dataclass(frozen=True)
-class Scores:
+class Curvature(Sum):
+    """Products of J with the design, the residuals and itself, at coefficients alpha (m, c)."""
+
+    frame: Frame
+    terms: TermSet
+    alpha: Floats
+
+    def sheets(self, block: Block) -> Iterator[Sheet]:
+        """Cut a block into sheets."""
+        return self.frame.sheets(block, 5 * self.alpha.size)
+
+    def further(self, sheet: Sheet) -> Products:
+        """Multiply the derivatives of the terms."""
+        columns, derivatives = self.frame.columns(sheet, self.terms, self.alpha[self.frame.m_fixed :].T)
+        return multiply(sheet, columns, self.alpha, derivatives)
+
+
+@dataclass(frozen=True)
+class Scores(Sum):
     """Products of the columns of candidates with the design at coefficients alpha (m, c), the residuals, each other."""
 
     frame: Frame
@@ -122,20 +139,14 @@ class Scores:
     alpha: Floats
     candidates: TermSet
 
-    def ask(self, block: Block) -> Products:
-        """Answer for one block. O(n p (p + m))."""
-        found = None
-        for sheet in self.frame.sheets(block, 2 * (self.alpha.size + len(self.candidates))):
-            columns, _ = self.frame.columns(sheet, self.terms)
-            further, _ = self.frame.columns(sheet, self.candidates)
-            products = multiply(sheet, columns, self.alpha, further)
-            found = products if found is None else found.plus(products)
-        assert found is not None
-        return found
+    def sheets(self, block: Block) -> Iterator[Sheet]:
+        """Cut a block into sheets."""
+        return self.frame.sheets(block, 2 * (self.alpha.size + len(self.candidates)))
 
-    def merge(self, first: Products, second: Products) -> Products:
-        """Add."""
-        return first.plus(second)
+    def further(self, sheet: Sheet) -> Products:
+        """Multiply the columns of the candidates."""
+        columns, _ = self.frame.columns(sheet, self.terms)
+        return multiply(sheet, columns, self.alpha, self.frame.columns(sheet, self.candidates)[0])
 
 
 def multiply(sheet: Sheet, columns: Floats, alpha: Floats, further: Floats) -> Products:
