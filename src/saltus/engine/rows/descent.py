@@ -24,11 +24,14 @@ from saltus.engine.search.gauss_newton import (
     STRAIGHTEST,
     number_derivatives,
 )
+from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
 from saltus.engine.search.quasi_newton import FARTHEST
 from saltus.families.free import FreeParameters
 
 # A column of which a few rows see a smaller share than this of its length is not seen by them.
 NOT_SEEN = 1e-7
+# The curvature is taken of so many rows for each parameter, at least.
+ROWS_A_PARAMETER = 4
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,16 @@ class Bend:
     hessian: Floats
 
 
-def descend(fit: Fit, few: MemoryRows, n_steps: int, smallest_gain: float) -> Inquiry[Fit]:
+def descend(
+    fit: Fit, few: MemoryRows, n_steps: int, smallest_gain: float, policy: SearchPolicy = DEFAULT_POLICY
+) -> Inquiry[Fit]:
     """Take so many steps, fewer where one gains less than that; never end with a worse fit.
 
-    `few` are the rows of the curvature.
+    `few` are the rows of the curvature, or more.
     """
     frame, problem = fit.of.frame, fit.of.problem
+    n_parameters = frame.free(problem.families, fit.terms).x.size
+    few = few.thinned(rows_of_curvature(n_parameters, fit.m, policy))
     damping, growth, n_refusals = FIRST_DAMPING, FIRST_GROWTH, 0
     bend: Bend | None = None
     for _ in range(n_steps):
@@ -70,6 +77,19 @@ def descend(fit: Fit, few: MemoryRows, n_steps: int, smallest_gain: float) -> In
         if gain < smallest_gain:
             break
     return fit
+
+
+def flops_of_a_step(fit: Fit, n_rows: int, n_few: int, policy: SearchPolicy) -> float:
+    """Count the floating-point operations of a step: a triangle, slopes by all rows, curvature by a few."""
+    n = fit.of.frame.free(fit.of.problem.families, fit.terms).x.size
+    n_curved = min(n_few, rows_of_curvature(n, fit.m, policy))
+    return n_rows * (2.0 * fit.m**2 + 60.0 * (fit.m + n)) + 2.0 * n_curved * (n + fit.m) ** 2 + n**3
+
+
+def rows_of_curvature(n_parameters: int, m: int, policy: SearchPolicy) -> int:
+    """Say how many rows the curvature of so many parameters is taken of: some for each, and not too many for all."""
+    by_flops = policy.flops_of_curvature / (2.0 * (n_parameters + m) ** 2)
+    return int(max(by_flops, ROWS_A_PARAMETER * n_parameters))
 
 
 def damped_step(free: FreeParameters, bend: Bend, damping: float) -> Floats:

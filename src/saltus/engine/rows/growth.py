@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from saltus._tiles import TILE
 from saltus._typing import Floats, Ints
 from saltus.engine.kernels.state import State, Workspace, make_workspace, start_record, start_state
 from saltus.engine.kernels.target import penalties
@@ -13,11 +14,13 @@ from saltus.engine.rows.fit import Fit
 from saltus.engine.rows.questions import Products, Scores
 from saltus.engine.rows.rows import Inquiry
 from saltus.engine.search.policy import SearchPolicy
-from saltus.engine.search.selection import make_pool, select
+from saltus.engine.search.selection import MOST_TILES, make_pool, select
 from saltus.engine.search.starts import set_independent_terms
 from saltus.families.registry import count_own_parameters, count_shared_parameters
 from saltus.families.terms import TermSet, terms_as_value
 
+# Floating-point operations that evaluating a term for a row takes, about.
+OF_AN_EVALUATION = 25.0
 # Of a candidate less than this share of whose squares is new, products do not tell what is.
 RESOLVED = 1e-6
 
@@ -25,7 +28,7 @@ RESOLVED = 1e-6
 def nominate(
     rng: np.random.Generator, design: Design, terms: TermSet, n_steps: int, policy: SearchPolicy
 ) -> TermSet | None:
-    """Bring so many terms in one by one, by rows in memory; return all that came into the last choice each time."""
+    """Bring so many terms in one by one, by rows in memory; return those that promised most each time."""
     problem = design.problem._replace(k_max=min(len(terms) + n_steps, design.k_max))
     state = start_state(problem, design.linear.Q, design.Y, design.mixture.starting_shared)
     set_independent_terms(design, state, terms)
@@ -39,16 +42,24 @@ def nominate(
             problem = problem._replace(families=informed.families)
         if select(rng, problem, state, work, record, pool, 1) == 0:
             break
-        found.append(_finalists(state, work))
+        found.append(_finalists(state, work, policy.nominees_a_step))
     nominees = design.mixture.empty(terms.shared)
     for each in found:
         nominees = nominees.followed_by(each)
     return nominees if len(nominees) else None
 
 
-def _finalists(state: State, work: Workspace) -> TermSet:
-    """Copy the candidates that the last choice was made among."""
-    n, edits = int(work.drawn.n_edits[0]), work.edits
+def flops_of_growth(fit: Fit, n_rows: int, n_few: int, n_steps: int, policy: SearchPolicy) -> float:
+    """Count the floating-point operations of so many nominations by a few rows, and of the choice by all."""
+    n_surveyed = min(n_few, MOST_TILES * TILE)
+    of_a_step = OF_AN_EVALUATION * policy.candidates * n_surveyed + 2.0 * policy.finalists * n_few * fit.m
+    n_nominees = n_steps * policy.nominees_a_step
+    return n_steps * of_a_step + n_rows * n_nominees * (OF_AN_EVALUATION + 2.0 * (n_nominees + fit.m))
+
+
+def _finalists(state: State, work: Workspace, n_most: int) -> TermSet:
+    """Copy the candidates that the last choice was made among, those that promised most first."""
+    n, edits = min(int(work.drawn.n_edits[0]), n_most), work.edits
     shared = terms_as_value(state.terms).shared
     return TermSet(edits.family[:n, 0].copy(), edits.choices[:n, 0].copy(), edits.incoming[:n, 0].copy(), shared)
 

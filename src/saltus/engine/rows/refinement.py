@@ -13,10 +13,10 @@ import numpy as np
 
 from saltus._typing import Ints
 from saltus.engine.problem.design import Design
-from saltus.engine.rows.descent import descend
+from saltus.engine.rows.descent import descend, flops_of_a_step
 from saltus.engine.rows.fit import Fit, Target
 from saltus.engine.rows.frame import Frame
-from saltus.engine.rows.growth import choose, nominate
+from saltus.engine.rows.growth import choose, flops_of_growth, nominate
 from saltus.engine.rows.memory import MemoryRows
 from saltus.engine.rows.rows import Block, GoOn, Inquiry, Rows, StoppedError, inquire
 from saltus.engine.search.policy import SearchPolicy
@@ -36,6 +36,7 @@ class Stage:
     ) -> None:
         self.rows, self.few, self.seen, self.policy = rows, few, seen, policy
         self.reached: dict[int, Fit] = {}
+        self._flops_left = dict.fromkeys(seen, policy.flops_of_a_stage + policy.flops_of_a_stage_a_row * rows.n_rows)
 
     def run(self, rng: np.random.Generator, terms: Mapping[int, TermSet], go_on: GoOn, tell: Tell) -> None:
         """Refine networks side by side, for as long as there is time."""
@@ -59,26 +60,37 @@ class Stage:
         fit = yield from target.fit(terms)
         for _ in range(policy.rounds_of_refinement):
             before = fit.log_posterior
-            fit = self._keep(number, (yield from self._descended(fit, smallest)))
+            fit = self._keep(number, (yield from self._descended(number, fit, smallest)))
             tell(number, fit, self.rows)
             if self.rows.n_passes >= policy.most_passes:
                 return fit
-            fit = self._keep(number, (yield from self._grown(rng, fit, design)))
+            fit = self._keep(number, (yield from self._grown(rng, number, fit, design)))
             if fit.log_posterior < before + smallest:
                 break
-        return (yield from self._descended(fit, smallest))
+        return (yield from self._descended(number, fit, smallest))
 
     def _keep(self, number: int, fit: Fit) -> Fit:
         self.reached[number] = fit
         return fit
 
-    def _descended(self, fit: Fit, smallest: float) -> Inquiry[Fit]:
-        descended = yield from descend(fit, self.few, self.policy.steps_of_refinement, smallest)
+    def _affordable(self, number: int, flops: float, most: int) -> int:
+        """Say how many things of such a cost a network can have, and charge it for them."""
+        n = min(most, int(self._flops_left[number] / max(flops, 1.0)))
+        self._flops_left[number] -= n * flops
+        return n
+
+    def _descended(self, number: int, fit: Fit, smallest: float) -> Inquiry[Fit]:
+        flops = flops_of_a_step(fit, self.rows.n_rows, self.few.n_rows, self.policy)
+        n_steps = self._affordable(number, flops, self.policy.steps_of_refinement)
+        descended = yield from descend(fit, self.few, n_steps, smallest, self.policy)
         return descended.eliminated()
 
-    def _grown(self, rng: np.random.Generator, fit: Fit, design: Design) -> Inquiry[Fit]:
+    def _grown(self, rng: np.random.Generator, number: int, fit: Fit, design: Design) -> Inquiry[Fit]:
         """Bring in what is worth it, if anything."""
         n_most = self.policy.terms_of_a_round(fit.k)
+        flops = flops_of_growth(fit, self.rows.n_rows, self.few.n_rows, n_most, self.policy)
+        if not self._affordable(number, flops, 1):
+            return fit
         nominees = nominate(rng, design, fit.terms, n_most, self.policy)
         if nominees is None:
             return fit
