@@ -91,9 +91,9 @@ class SearchPolicy:
     # For each of the networks, a stage has so many floating-point operations, and the second number of them for each
     # row; the curvature of a step has so many. Of each choice among the rows that nominate, so many are nominated.
     flops_of_a_stage: float = 2e10
-    flops_of_a_stage_a_row: float = 1e5
+    flops_of_a_stage_a_row: float = 3e5
     flops_of_curvature: float = 2e9
-    nominees_a_step: int = 5
+    nominees_a_step: int = 12
     # What a new term has to gain beyond what it costs: about ln of the number of candidates that it is the best of.
     charge_of_refinement: float = 6.0
 
