@@ -15,6 +15,7 @@ from saltus._typing import Floats
 from saltus.engine.drivers.anneal import anneal
 from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.chain import Settings
+from saltus.engine.drivers.plausible import check_annealed
 from saltus.engine.drivers.schedules import SCHEDULES, Schedule, resolve_schedule
 from saltus.engine.kernels.state import NEVER, Tuning
 from saltus.engine.problem.criteria import CRITERIA, Counts, criterion_value, make_criterion
@@ -323,6 +324,7 @@ class AnnealedRegressor(SearchedModel):
             n_iter=settings.n_iter,
             mark=self._mark(settings),
             run=partial(anneal, settings=settings),
+            check=partial(check_annealed, settings=settings),
             max_seconds=settings.max_seconds,
             to_criterion=lambda best: criterion_value(best, design.problem.n_total, design.Y.shape[1]),
         )
