@@ -22,7 +22,7 @@ import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, FileError, Product
 from saltus.storage.checkpoints import write_checkpoint
 from saltus.storage.container import _cut, _to_npy, _to_zip
-from saltus.storage.encoding import NUMBERS
+from saltus.storage.encoding import NUMBERS, order_of
 
 MIXED = ["gaussian", Product(("hinge", "bump")), "steps", "ridges", "waves"]
 JUNK_FLOATS = (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-300, 1.0 + 1e-12, 0.5, 2.0, 1e10)
@@ -46,10 +46,11 @@ class Document:
 
     def packed(self):
         """Write it, with a digest that is right."""
-        described = [(array.dtype.name, array.shape, "C") for array in self.arrays]
+        described = [(array.dtype.name, array.shape, order_of(array) if array.size else "C") for array in self.arrays]
         members = {"model.json": json.dumps({**self.document, "arrays": described}).encode()}
         for name in NUMBERS:
-            flat = [array.ravel() for array, (of, *_) in zip(self.arrays, described, strict=True) if of == name]
+            pairs = zip(self.arrays, described, strict=True)
+            flat = [array.ravel(order) for array, (of, _, order) in pairs if of == name]
             if flat:
                 members[f"{name}.npy"] = _to_npy(np.concatenate(flat))
         return _to_zip(members)

@@ -19,6 +19,7 @@ import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, FileError, Product
 from saltus.storage.container import _to_npy, _to_zip
 from saltus.storage.files import _pack
+from tests.mutations import Document
 from tests.saved import NAMES, fit_models, make_data
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -282,6 +283,32 @@ def test_a_small_file_that_grows_is_refused_before_it_has_grown(models, tmp_path
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "number"),
+    [
+        ("Network", "coefficients", np.nan),
+        ("Network", "constant", np.inf),
+        ("TermSet", "parameters", np.nan),
+        ("TermSet", "parameters", 1.5),
+        ("Box", "width", 0.0),
+        ("Box", "width", 1e-300),
+        ("Box", "lower", 1e9),
+        ("OutputScale", "scale", -1.0),
+        ("ColumnNotes", "std", -1.0),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(content, kind, field, number, tmp_path):
+    file = Document(content)
+    file.arrays[part_of(file.document, kind)[field]["array"]][...] = number
+    with pytest.raises(FileError, match="is damaged"):
+        load_bytes(file.packed(), tmp_path)
+
+
+def test_a_file_that_is_packed_again_is_the_same_model(content, tmp_path):
+    """Or those above would be refused for how they were packed."""
+    assert _pack(load_bytes(Document(content).packed(), tmp_path)) == content
 
 
 def test_what_nothing_refers_to_is_refused(content, tmp_path):

@@ -9,6 +9,8 @@ from pathlib import Path
 from time import time
 from typing import BinaryIO
 
+from saltus._paths import check_path
+
 try:
     import fcntl
 except ImportError:  # on Windows
@@ -31,7 +33,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     on the disk before that step. A link is followed: what it points to is replaced, and its permissions stay. What
     writers that were killed have left in the folder is deleted.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(check_path(path, "path")))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder. Give the name of a file in it.")
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None

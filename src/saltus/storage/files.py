@@ -24,7 +24,6 @@ CALLBACKS = "_skl_callbacks"
 
 def save(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file; see :meth:`saltus.AnnealedRegressor.save`."""
-    path = check_path(path, "path")
     check_is_fitted(model)
     model._validate_params()
     encoder = Encoder()

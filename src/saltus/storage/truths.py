@@ -22,9 +22,9 @@ from saltus.reading import TableReader
 from saltus.reading.forms import DATE_FORMS
 from saltus.reading.readers import DATE_PARTS, DateReader
 
-# How far from the box the ends of the data may be by rounding, in widths of the box; and what share of it they span at
-# least, with a margin of ten times their span on both sides.
-ROUNDING, SMALLEST_SHARE = 1e-6, 1 / 21.1
+# How far from the box the ends of the data may be by rounding, for its width and their size; and what share of it they
+# span at least, with a margin of ten times their span on both sides.
+ROUNDING, SMALLEST_SHARE = 1e-14, 1 / 21.1
 
 # Parts that only describe, or whose numbers are minus infinity where there is nothing.
 MAY_BE_INFINITE = frozenset({ColumnNotes, SavedRecord, SizePath, Trace})
@@ -102,8 +102,10 @@ def _is_box_of(model: Any) -> bool:
     """Say whether the range of the data lies in the box, and is a fair part of it."""
     box, notes = model._single_network.box, model.data_notes_.inputs
     numbers = box.varies & (box.n_levels == 0)
-    low, high = ((ends - box.lower)[numbers] / box.width[numbers] for ends in (notes.min, notes.max))
-    return bool((low > -ROUNDING).all() and (high < 1 + ROUNDING).all() and (high - low > SMALLEST_SHARE).all())
+    low, high, lower, width = (each[numbers] for each in (notes.min, notes.max, box.lower, box.width))
+    slack = ROUNDING * (width + np.maximum(np.abs(low), np.abs(high)))
+    inside = (low > lower - slack).all() and (high < lower + width + slack).all()
+    return bool(inside and (high - low > SMALLEST_SHARE * width).all())
 
 
 def _are_probabilities(corrected: Floats | None) -> bool:
