@@ -1,7 +1,7 @@
 """Files with a few things changed whose digests are right again, and children in which they are used.
 
-As a program: ``python -m tests.mutations checkpoints 50000`` (or ``models``) says how many were refused, how many gave
-the same answer, how many another finite one, and what else happened, which should be nothing.
+As a program: ``python -m tests.mutations checkpoints 50000`` (or ``models``; then, if wanted, the first seed) says how
+many were refused, how many gave the same answer, how many another finite one, and what else happened: nothing should.
 """
 
 import io
@@ -284,15 +284,15 @@ def run_children(kind, folder, name, first, stop):
     return found
 
 
-def main(kind, n_files):
-    """Change so many files in all."""
+def main(kind, n_files, first=0):
+    """Change so many files in all, with seeds from the first on."""
     names = list(subjects())
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         write_subjects(kind, Path(folder), names)
         each = -(-n_files // len(names))
         for name in names:
-            found = run_children(kind, folder, name, 0, each)
+            found = run_children(kind, folder, name, first, first + each)
             print(name, dict(found.most_common(40)), flush=True)
 
 
@@ -300,4 +300,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "child":
         child(*sys.argv[2:5], int(sys.argv[5]), int(sys.argv[6]))
     else:
-        main(sys.argv[1], int(sys.argv[2]))
+        main(sys.argv[1], *map(int, sys.argv[2:]))

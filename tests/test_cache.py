@@ -179,7 +179,7 @@ def test_no_folder_is_made_where_the_program_stands(small, tmp_path):
     assert not (tmp_path / "~").exists()
 
 
-@pytest.mark.parametrize(("kind", "length"), [("nbi", 0), ("nbi", 40), ("nbc", 0), ("nbc", -1)])
+@pytest.mark.parametrize(("kind", "length"), [("nbi", 40), ("nbc", 0), ("nbc", -1)])
 def test_code_that_is_cut_short_is_compiled_again(small, home, kind, length):
     assert "misses 1" in run_python(small, home, "-c", CALL)[0]
     (file,) = small.rglob(f"*.{kind}")

@@ -24,7 +24,7 @@ REMEDY = "Set NUMBA_CACHE_DIR to a folder that can be written to."
 
 
 def _locator(name: str) -> Any:
-    """Find a locator of numba, which had another name before 0.62."""
+    """Find a locator of numba, which some versions call private."""
     return getattr(caching, name, None) or getattr(caching, f"_{name}")
 
 

@@ -31,9 +31,9 @@ HARMLESS = {"refused", "same", "another finite answer"}
 @pytest.mark.parametrize(
     ("kind", "name", "n_files"),
     [
-        ("checkpoints", "annealed", 60),
-        ("checkpoints", "sampled mixture", 60),
-        ("models", "sampled", 60),
+        ("checkpoints", "annealed", 50),
+        ("checkpoints", "sampled mixture", 50),
+        ("models", "sampled", 50),
         *(
             pytest.param(kind, name, 400, marks=pytest.mark.slow)
             for kind in ("checkpoints", "models")
