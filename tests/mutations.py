@@ -219,7 +219,13 @@ def use_model(model, path):
     """Read a model, predict and describe."""
     X, _ = data()
     loaded = saltus.load(path)
-    return loaded.predict(X), len(loaded.summary())
+    predicted = [loaded.predict(X)]
+    if isinstance(loaded, BayesianRegressor):
+        predicted += [*loaded.predict(X, return_std=True), *loaded.predict_interval(X[:5])]
+        predicted += [loaded.sample_y(X[:5], 2, random_state=0).ravel()]
+    else:
+        predicted += [list(loaded.staged_predict(X[:5]))[-1][1]]
+    return np.concatenate(predicted), len(loaded.summary())
 
 
 USES = {"checkpoints": use_checkpoint, "models": use_model}
