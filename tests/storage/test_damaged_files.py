@@ -290,6 +290,7 @@ def test_a_small_file_that_grows_is_refused_before_it_has_grown(models, tmp_path
     [
         ("Network", "coefficients", np.nan),
         ("Network", "constant", np.inf),
+        ("Network", "slope", 1e300),
         ("TermSet", "parameters", np.nan),
         ("TermSet", "parameters", 1.5),
         ("Box", "width", 0.0),

@@ -37,7 +37,7 @@ from saltus.families import (
 from saltus.inspection.diagnostics import Diagnostic
 from saltus.reading import READERS, TableReader
 from saltus.reading.forms import NumberForm
-from saltus.storage.truths import MAY_BE_INFINITE, TRUTHS
+from saltus.storage.truths import LARGEST_SCALED, MAY_BE_INFINITE, SCALED, TRUTHS
 
 # Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates that a family takes these to,
 # c outputs, f columns of the linear term. Any other letter is a size within one object.
@@ -211,10 +211,12 @@ def _check_finite(part: Any) -> None:
     owner = type(part)
     if owner in MAY_BE_INFINITE:
         return
+    largest = LARGEST_SCALED if owner in SCALED else np.inf
     for name in _shapes(part):
         value = getattr(part, name)
-        if isinstance(value, np.ndarray) and value.dtype == np.float64 and not np.isfinite(value).all():
-            raise ValueError(f"{owner.__name__}.{name} has numbers that are not finite")
+        is_array = isinstance(value, np.ndarray) and value.dtype == np.float64
+        if is_array and not (np.abs(value) < largest).all():  # as NaN is not
+            raise ValueError(f"{owner.__name__}.{name} has numbers that are not finite, or too large")
 
 
 def _sizes(part: Any) -> Iterator[tuple[str, int]]:

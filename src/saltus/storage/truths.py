@@ -26,6 +26,11 @@ from saltus.reading.readers import DATE_PARTS, DateReader
 # span at least, with a margin of ten times their span on both sides.
 ROUNDING, SMALLEST_SHARE = 1e-14, 1 / 21.1
 
+# Parts in units of the spread of data hold numbers that can be multiplied by others like them, and no spread is smaller
+# than the inverse.
+LARGEST_SCALED = 1e60
+SCALED = frozenset({Draws, Features, InputScale, Network})
+
 # Parts that only describe, or whose numbers are minus infinity where there is nothing.
 MAY_BE_INFINITE = frozenset({ColumnNotes, SavedRecord, SizePath, Trace})
 
@@ -148,9 +153,14 @@ TRUTHS: dict[type, Callable[[Any], bool]] = {
         and bool((draws.S >= 0).all() and (draws.prior_width > 0).all() and (draws.sigma_squared >= 0).all())
     ),
     FittedMixture: lambda mixture: len(mixture.members) > 0,
-    Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
+    Features: lambda features: bool(
+        (np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()
+        and (features.spreads > 1 / LARGEST_SCALED).all()
+    ),
     InputRanges: lambda ranges: ranges.is_sound,
-    InputScale: lambda scale: scale.is_sound,
+    InputScale: lambda scale: (
+        scale.is_sound and bool((scale.spreads > 1 / LARGEST_SCALED).all() and (scale.low < scale.high).all())
+    ),
     MoveCount: lambda count: 0 <= count.accepted <= count.feasible <= count.chosen,
     Network: lambda network: (
         network.mixture.accepts(network.terms)
