@@ -17,9 +17,18 @@ from importlib import import_module
 from threading import Lock
 from typing import Any
 
-from numba import config, typeof
+from numba import typeof
 
 from saltus._pending import raise_kept_error
+
+# Makes what keeps the code of a function; None where numba is not as expected, and keeps it as it does by itself.
+make_cache: Callable[[Any], Any] | None = None
+try:
+    from saltus import _cache
+except (ImportError, AttributeError):
+    pass
+else:
+    make_cache = _cache.LateCache
 
 try:
     from numba.core.event import Listener, install_listener
@@ -86,10 +95,10 @@ class EntryPoint:
     def __init__(self, dispatcher: Any) -> None:
         update_wrapper(self, dispatcher.py_func)
         self.dispatcher = dispatcher
+        keep_on_disk(dispatcher)
         self._lock = Lock()
         self._prepared: set[tuple[Any, ...]] = set()
         self._children: list[subprocess.Popen[bytes]] = []
-        self._has_called = False
         ENTRY_POINTS.append(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -99,26 +108,10 @@ class EntryPoint:
         """Call the function, once it is compiled."""
         if self._children:
             self._wait()
-        if not self._has_called:
-            self._forget_what_cannot_be_read()
-            self._has_called = True
         try:
             return self.dispatcher(*arguments)
         finally:
             raise_kept_error()
-
-    def _forget_what_cannot_be_read(self) -> None:
-        """Delete numba's index on disk where an earlier version left it, with names of modules that are gone."""
-        try:
-            file = self.dispatcher._cache._cache_file
-            path = file._index_path
-        except AttributeError:  # private parts of numba
-            return
-        try:
-            file._load_index()
-        except Exception:  # whatever unpickling raises
-            with suppress(OSError):
-                os.unlink(path)
 
     def prepare(self, *arguments: Any) -> None:
         """Begin to compile the function for such arguments, if need be: it will be called soon."""
@@ -127,7 +120,11 @@ class EntryPoint:
             if signature in self._prepared or self.is_cached(signature):
                 return
             self._prepared.add(signature)
-            child = start_child(self.__module__, self._name(), signature)
+            try:
+                folder = self.dispatcher._cache.shared_folder()
+            except OSError:  # there is none, and the code is kept in memory alone
+                return
+            child = start_child(self.__module__, self._name(), signature, folder)
             if child is not None:
                 self._children.append(child)
                 _tell()
@@ -137,10 +134,15 @@ class EntryPoint:
         if signature in self.dispatcher.overloads:
             return True
         try:
-            cache = self.dispatcher._cache
-            return cache._index_key(signature, self.dispatcher.targetctx.codegen()) in cache._cache_file._load_index()
-        except Exception:  # private parts of numba, and files that others write
+            return bool(self.dispatcher._cache.holds(signature, self.dispatcher.targetctx.codegen()))
+        except Exception:  # private parts of numba
             return True
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what is compiled is there for the next process."""
+        is_temporary = getattr(self.dispatcher._cache, "is_temporary", False)
+        return self.dispatcher.stats.cache_path is not None and not is_temporary
 
     @property
     def folder(self) -> str:
@@ -159,19 +161,26 @@ class EntryPoint:
         return next(name for name, value in vars(import_module(self.__module__)).items() if value is self)
 
 
+def keep_on_disk(dispatcher: Any) -> None:
+    """Let numba keep what it compiles."""
+    if make_cache is not None:
+        dispatcher._cache = make_cache(dispatcher.py_func)
+    else:
+        with suppress(RuntimeError):  # there is no folder to write to
+            dispatcher.enable_caching()
+
+
 def prepare(function: Callable[..., object], *arguments: Any) -> None:
     """Begin to compile an entry point that will be called soon; with the JIT off there is nothing to do."""
     if isinstance(function, EntryPoint):
         function.prepare(*arguments)
 
 
-def start_child(module: str, name: str, signature: tuple[Any, ...]) -> "subprocess.Popen[bytes] | None":
-    """Start a process that compiles an entry point; None where there cannot or should not be one."""
+def start_child(module: str, name: str, signature: tuple[Any, ...], folder: str) -> "subprocess.Popen[bytes] | None":
+    """Start a process that compiles an entry point into a folder; None where there cannot or should not be one."""
     if not _can_have_child():
         return None
-    environment = {**os.environ, CHILD: "1"}
-    if config.CACHE_DIR:
-        environment["NUMBA_CACHE_DIR"] = str(config.CACHE_DIR)
+    environment = {**os.environ, CHILD: "1", **({"NUMBA_CACHE_DIR": folder} if folder else {})}
     try:
         child = subprocess.Popen(
             [sys.executable, "-c", PROGRAM],

@@ -39,10 +39,10 @@ else:
 
 
 def entry_point(function: F) -> F:
-    """Compile a function that Python calls, and keep it on disk."""
+    """Compile a function that Python calls when it is first called, and keep it on disk."""
     if config.DISABLE_JIT:
         return _interpreted(function)
-    compiled: F = EntryPoint(njit(cache=True, **_OF_ENTRY_POINTS, **_OPTIONS)(function))  # type: ignore[assignment]
+    compiled: F = EntryPoint(njit(**_OF_ENTRY_POINTS, **_OPTIONS)(function))  # type: ignore[assignment]
     return compiled
 
 

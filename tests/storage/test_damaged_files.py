@@ -19,6 +19,7 @@ import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, FileError, Product
 from saltus.storage.container import _to_npy, _to_zip
 from saltus.storage.files import _pack
+from tests.mutations import Document
 from tests.saved import NAMES, fit_models, make_data
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -76,20 +77,20 @@ def test_nothing_is_touched_and_the_message_says_what_to_do(content, tmp_path):
 
 
 def test_a_newer_format_is_said_to_be_one(content, tmp_path):
-    newer = edit(content, lambda document: document.update(format_version=3, saltus_version="9.1"))
-    with pytest.raises(FileError, match=r"format 3, written by saltus 9\.1\. .* up to 2\. Install a newer saltus"):
+    newer = edit(content, lambda document: document.update(format_version=4, saltus_version="9.1"))
+    with pytest.raises(FileError, match=r"format 4, written by saltus 9\.1\. .* up to 3\. Install a newer saltus"):
         load_bytes(newer, tmp_path)
 
 
 def test_a_format_of_development_versions_is_said_to_be_one(content, tmp_path):
-    older = edit(content, lambda document: document.update(format_version=1, saltus_version="0.0"))
-    with pytest.raises(FileError, match=r"format 1, written by saltus 0\.0, .* from 2 on\. Fit and save again"):
+    older = edit(content, lambda document: document.update(format_version=2, saltus_version="0.0"))
+    with pytest.raises(FileError, match=r"format 2, written by saltus 0\.0, .* from 3 on\. Fit and save again"):
         load_bytes(older, tmp_path)
 
 
 def test_messages_do_not_carry_what_a_terminal_would_obey(content, tmp_path):
     escape = "\x1b[2J" + "a" * 1000
-    newer = edit(content, lambda document: document.update(format_version=3, saltus_version=escape))
+    newer = edit(content, lambda document: document.update(format_version=4, saltus_version=escape))
     for changed in (newer, edit(content, lambda document: part_of(document, "Box").update({escape: 1}))):
         with pytest.raises(FileError) as caught:
             load_bytes(changed, tmp_path)
@@ -255,6 +256,93 @@ def test_a_bomb_does_not_go_off(content, tmp_path):
     assert peak < 20_000_000
 
 
+def with_array(content, array, change):
+    """Add an array, and let a document refer to it."""
+
+    def add(document):
+        document["arrays"].append([array.dtype.name, array.shape, "C"])
+        change(document, {"array": len(document["arrays"]) - 1})
+
+    name = f"{array.dtype.name}.npy"
+    before = members_of(content).get(name)
+    flat = array.ravel() if before is None else np.concatenate([np.load(io.BytesIO(before)), array.ravel()])
+    return with_member(edit(content, add), name, _to_npy(flat))
+
+
+def test_a_small_file_that_grows_is_refused_before_it_has_grown(models, tmp_path):
+    def refer(document, reference):
+        document["parameters"]["init"] = reference
+
+    content = _pack(models["annealed"])
+    load_bytes(with_array(content, np.zeros((4, 3)), refer), tmp_path)
+    large = with_array(content, np.zeros((1_500_000, 3)), refer)
+    assert len(large) < 100_000
+    tracemalloc.start()
+    with pytest.raises(FileError, match=r"its \d+ bytes unpack to \d+"):
+        load_bytes(large, tmp_path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "number"),
+    [
+        ("Network", "coefficients", np.nan),
+        ("Network", "constant", np.inf),
+        ("Network", "slope", 1e300),
+        ("TermSet", "parameters", np.nan),
+        ("TermSet", "parameters", 1.5),
+        ("Box", "width", 0.0),
+        ("Box", "width", 1e-300),
+        ("Box", "lower", 1e9),
+        ("OutputScale", "scale", -1.0),
+        ("ColumnNotes", "std", -1.0),
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(content, kind, field, number, tmp_path):
+    file = Document(content)
+    file.arrays[part_of(file.document, kind)[field]["array"]][...] = number
+    with pytest.raises(FileError, match="is damaged"):
+        load_bytes(file.packed(), tmp_path)
+
+
+def test_a_file_that_is_packed_again_is_the_same_model(content, tmp_path):
+    """Or those above would be refused for how they were packed."""
+    assert _pack(load_bytes(Document(content).packed(), tmp_path)) == content
+
+
+def test_what_nothing_refers_to_is_refused(content, tmp_path):
+    unused_array = with_array(content, np.zeros(9), lambda document, reference: None)
+    unused_part = edit(content, lambda document: document["parts"].append(document["parts"][0]))
+    for changed in (unused_array, unused_part):
+        with pytest.raises(FileError, match="nothing refers to 1 of its"):
+            load_bytes(changed, tmp_path)
+
+
+def test_a_change_that_fits_in_all_else_is_found_by_the_digest(content, tmp_path):
+    members = members_of(content)
+    numbers = np.load(io.BytesIO(members["float64.npy"]))
+    numbers[-1] += 1.0
+    document = members["model.json"].replace(b"multiquadric", b"gaussian")
+    for change in ({"float64.npy": _to_npy(numbers)}, {"model.json": document}):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, value in {**members, **change}.items():
+                archive.writestr(name, value)
+        with pytest.raises(FileError, match="it was changed after it was written"):
+            load_bytes(stream.getvalue(), tmp_path)
+
+
+@pytest.mark.parametrize("sizes", [{10**10: 1.0}, {0: 0.5, 1: 0.5}, {2: 1.0}, {}], ids=str)
+def test_a_posterior_of_sizes_that_is_not_that_of_the_draws_is_refused(models, sizes, tmp_path):
+    def change(document):
+        document["attributes"]["posterior_k_"] = {"dict": [list(item) for item in sizes.items()]}
+
+    with pytest.raises(FileError, match="BayesianRegressor counts"):
+        load_bytes(edit(_pack(models["bayesian, one output"]), change), tmp_path)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -264,7 +352,7 @@ def test_a_bomb_does_not_go_off(content, tmp_path):
         b"null",
         b"[" * 1_000_000,
         b'{"a":' * 100_000,
-        b'{"format": "saltus model", "format_version": 2}',
+        b'{"format": "saltus model", "format_version": 3}',
         b'{"format": "saltus model", "format_version": ' + b"9" * 5000 + b"}",
         b'{"format": "saltus model", "format_version": NaN}',
     ],

@@ -40,6 +40,11 @@ def run(options: argparse.Namespace) -> int:
 
     with when_compiling(tell):
         _fit_all_sorts()
+    if not all(entry_point.is_kept for entry_point in ENTRY_POINTS):
+        raise ValueError(
+            "Nothing of what was compiled is kept: neither the folder of saltus nor a cache folder of yours can be "
+            "written to. Set NUMBA_CACHE_DIR to a folder that can, here and where fits run."
+        )
     for folder in sorted({entry_point.folder for entry_point in ENTRY_POINTS}):
         print(f"Kept in {folder}")
     if compiled:

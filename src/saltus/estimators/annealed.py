@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from saltus._typing import Floats
 from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.chain import Settings
+from saltus.engine.drivers.plausible import check_annealed
 from saltus.engine.drivers.refining import Found, ManyRows, search
 from saltus.engine.drivers.schedules import SCHEDULES, Schedule, resolve_schedule
 from saltus.engine.kernels.state import NEVER, Tuning
@@ -331,6 +332,7 @@ class AnnealedRegressor(SearchedModel):
             n_iter=settings.n_iter,
             mark=settings.mark,
             run=partial(search, settings=settings, many=many),
+            check=partial(check_annealed, settings=settings),
             max_seconds=settings.max_seconds,
             to_criterion=lambda best: criterion_value(best, design.problem.n_total, design.Y.shape[1]),
         )

@@ -15,12 +15,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-import saltus
 from saltus._blas import single_threaded_blas
 from saltus._typing import Floats
-from saltus.engine.drivers.anneal import shares_memory
 from saltus.engine.drivers.calibration import Calibration
-from saltus.engine.drivers.checkpoints import Checkpoint, Checkpointer, fingerprint
+from saltus.engine.drivers.checkpoints import Checkpoint
 from saltus.engine.drivers.refining import ManyRows
 from saltus.engine.problem.criteria import Counts
 from saltus.engine.problem.design import Design, count_distinct_rows, make_design, with_variant
@@ -28,6 +26,7 @@ from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.scaling import Box, LinearTerm
 from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
 from saltus.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from saltus.estimators.checkpointing import CheckpointFiles
 from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
 from saltus.estimators.largest import largest_k
@@ -74,6 +73,7 @@ class Search:
     n_iter: int | None  # of each chain; None where that is not known before
     mark: str  # the options that a checkpoint depends on
     run: Callable[..., Any]  # takes the seeds, the design, and how to run; what it returns is for `_store`
+    check: Callable[[Checkpoint, Design], None]  # raises ValueError for a checkpoint that it cannot have left
     max_seconds: float | None = None
     to_criterion: ToCriterion | None = None  # what progress is told as, rather than a log posterior
 
@@ -177,14 +177,15 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             or during the warm-up the present states of the chains. Ctrl-C pressed twice raises KeyboardInterrupt.
         """
         began = monotonic()
+        files = CheckpointFiles.of(checkpoint, checkpoint_every, resume)
         tasks = FitTasks(self, X, y, self._n_planned)
         with as_it_was_if_it_fails(self), single_threaded_blas(), Ticker(draws=bool(self.verbose)) as ticker:
             reading = self._read(X, y, sample_weight)
             design = self._make_design(reading.seen)
             search = self._plan(design, monotonic() - began, reading.many)
             tasks.expect(search.n_chains)
-            checkpointer, resumed = open_checkpoints(
-                f"{type(self).__name__} {search.mark}", design, search.n_chains, checkpoint, checkpoint_every, resume
+            checkpointer, resumed = files.open(
+                reading.seen, design, f"{type(self).__name__} {search.mark}", search.n_chains, search.check
             )
             seeds = seed_sequence(self.random_state).spawn(search.n_chains)
             with Reporter(
@@ -358,30 +359,6 @@ def as_it_was_if_it_fails(estimator: BaseEstimator) -> Iterator[None]:
     except BaseException:
         estimator.__dict__ = before
         raise
-
-
-def open_checkpoints(
-    options: str,
-    design: Design,
-    n_chains: int,
-    checkpoint: str | os.PathLike[str] | None,
-    checkpoint_every: float,
-    resume: str | os.PathLike[str] | None,
-) -> tuple[Checkpointer | None, Checkpoint | None]:
-    """Open the checkpoints that `fit` was asked to write and to go on from."""
-    if checkpoint is None and resume is None:
-        return None, None
-    if not checkpoint_every >= 0:
-        raise ValueError(f"checkpoint_every is a number of seconds, 0 or more. Got {checkpoint_every!r}.")
-    if not shares_memory():
-        raise ValueError("Checkpoints need chains on threads. Leave out the joblib backend that uses processes.")
-    from saltus.storage.checkpoints import read_checkpoint, write_checkpoint
-
-    mark = fingerprint(design, f"{saltus.__version__} {options}")
-    resumed = None if resume is None else read_checkpoint(resume, design, mark, n_chains)
-    if checkpoint is None:
-        return None, resumed
-    return Checkpointer(lambda state: write_checkpoint(checkpoint, state), mark, float(checkpoint_every)), resumed
 
 
 def describe_early_end(ending: str, what: str) -> str:

@@ -16,6 +16,7 @@ from saltus._typing import Floats
 from saltus.engine.drivers.calibration import Calibration
 from saltus.engine.drivers.chain import left_of
 from saltus.engine.drivers.outputs import Posterior, SamplerSettings
+from saltus.engine.drivers.plausible import check_sampled
 from saltus.engine.drivers.refining import ManyRows
 from saltus.engine.drivers.sample import network_of_draw, sample_posterior
 from saltus.engine.problem.criteria import Counts, free_criterion
@@ -329,6 +330,7 @@ class BayesianRegressor(SampledModel):
             run=partial(
                 sample_posterior, settings=settings, max_seconds=max_seconds, may_cut_warmup=self.n_warmup is None
             ),
+            check=partial(check_sampled, settings=settings),
             max_seconds=max_seconds,
         )
 

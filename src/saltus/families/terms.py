@@ -53,6 +53,13 @@ class TermSet:
         return replace(self, shared=shared)
 
 
+def are_distinct(inputs: Ints, size: Ints) -> bool:
+    """Say whether terms, (k, G) inputs of which the first size (k,) are in use, have none of these twice."""
+    unused = -1 - np.arange(inputs.shape[1])
+    known = np.sort(np.where(np.arange(inputs.shape[1]) < size[:, None], inputs, unused), axis=1)
+    return bool((np.diff(known, axis=1) > 0).all())
+
+
 def join_terms(parts: Sequence[TermSet]) -> TermSet:
     """Join terms that share the same, at least as far as the first does."""
     return TermSet(

@@ -2,9 +2,10 @@
 
 A file has a member `model.json` and, for each type of number in use, a member such as `float64.npy`: all arrays of that
 type, one after the other. The document says what is where: the type, shape and order of each array, and values in the
-terms of `saltus.storage.encoding`.
+terms of `saltus.storage.encoding`. A member `blake2b.txt` has the digest of the others.
 """
 
+import hashlib
 import io
 import json
 import math
@@ -20,22 +21,26 @@ from numpy.typing import NDArray
 
 from saltus import __version__
 from saltus.families import UserFamily
-from saltus.storage.encoding import NUMBERS, Decoder, Encoder, unique_keys
+from saltus.storage.encoding import NUMBERS, Decoder, Encoder, order_of, unique_keys
 from saltus.storage.user_families import MissingFamilyError
 
 T = TypeVar("T")
 
-FORMAT_VERSION = 2
-# Those before were written by development versions, of models that were not made of terms.
-OLDEST_VERSION = 2
+FORMAT_VERSION = 3
+# Those before were written by development versions.
+OLDEST_VERSION = 3
 
 # In bytes; the directory lists the members of the zip.
 LARGEST_FILE, LARGEST_DOCUMENT, LARGEST_DIRECTORY = 2**30, 2**24, 2**16
 
+# A file may unpack to so many bytes, or to so many times its size. Numbers that chains have left are packed by a factor
+# of three or so; no more than a third of them are the same over and over.
+ALWAYS_UNPACKED, LARGEST_RATIO = 2**25, 32
+
 LONGEST_HEADER = 128  # of a flat array
 LONGEST_QUOTE = 200  # of a file, in a message
 
-DOCUMENT = "model.json"
+DOCUMENT, DIGEST = "model.json", "blake2b.txt"
 MEMBERS = {name: f"{name}.npy" for name in NUMBERS}
 
 # Every member has this date, so that equal models make equal files.
@@ -57,11 +62,11 @@ def pack(file_format: str, values: Mapping[str, Any], encoder: Encoder) -> bytes
         "saltus_version": __version__,
         **values,
         "parts": encoder.parts,
-        "arrays": [(array.dtype.name, array.shape, _order(array)) for array in encoder.arrays],
+        "arrays": [(array.dtype.name, array.shape, order_of(array)) for array in encoder.arrays],
     }
     members = {DOCUMENT: json.dumps(document, allow_nan=False).encode()}
     for name in NUMBERS:
-        flat = [array.ravel(_order(array)) for array in encoder.arrays if array.dtype.name == name]
+        flat = [array.ravel(order_of(array)) for array in encoder.arrays if array.dtype.name == name]
         if flat:
             members[MEMBERS[name]] = _to_npy(np.concatenate(flat, dtype=_on_disk(name)))
     return _to_zip(members)
@@ -81,7 +86,10 @@ def unpack(
         with _open_zip(file) as archive:
             document = _read_document(archive, file_format)
             arrays = _cut(_read_numbers(archive), document["arrays"])
-        return build(Decoder(arrays, document["parts"], families), document)
+        decoder = Decoder(arrays, document["parts"], families)
+        built = build(decoder, document)
+        decoder.check_that_all_is_used()
+        return built
     except FileError:
         raise
     except MissingFamilyError as error:
@@ -110,11 +118,6 @@ def read(
             raise FileError(f"{path} {error}") from error.__cause__
 
 
-def _order(array: NDArray[Any]) -> Any:
-    """Say which way an array lies in memory: the last bits of a product may depend on it."""
-    return "C" if array.flags.c_contiguous or array.strides[0] >= array.strides[-1] else "F"
-
-
 def _on_disk(name: str) -> "np.dtype[Any]":
     return np.dtype(name).newbyteorder("<")
 
@@ -128,12 +131,22 @@ def _to_npy(flat: NDArray[Any]) -> bytes:
 def _to_zip(members: Mapping[str, bytes]) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        for name, content in members.items():
+        contents = {name: content for name, content in members.items() if name != DIGEST}
+        for name, content in {**contents, DIGEST: _digest(contents)}.items():
             member = zipfile.ZipInfo(name, DATE)
             member.compress_type = zipfile.ZIP_DEFLATED
             member.create_system, member.external_attr = 3, 0o644 << 16  # a plain file, whatever system wrote it
             archive.writestr(member, content)
     return stream.getvalue()
+
+
+def _digest(members: Mapping[str, bytes]) -> bytes:
+    """Hash names and contents, in the order of the names."""
+    digest = hashlib.blake2b(digest_size=32)
+    for name in sorted(members):
+        digest.update(f"{name} {len(members[name])}\n".encode())
+        digest.update(members[name])
+    return digest.hexdigest().encode()
 
 
 def _printable(text: object) -> str:
@@ -162,6 +175,8 @@ def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
     unpacked = sum(member.file_size for member in archive.filelist)
     if unpacked > LARGEST_FILE:
         raise FileError(f"unpacks to {unpacked} bytes, and model files to {LARGEST_FILE} at most. Save fewer draws.")
+    if unpacked > max(ALWAYS_UNPACKED, LARGEST_RATIO * size):
+        raise ValueError(f"its {size} bytes unpack to {unpacked}")
     return archive
 
 
@@ -202,15 +217,17 @@ def _refuse(constant: str) -> None:
 
 
 def _read_numbers(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
-    """Read the flat array of each type of number."""
-    unknown = set(archive.namelist()) - {DOCUMENT, *MEMBERS.values()}
+    """Read the flat array of each type of number; refuse members that are not those which were written."""
+    unknown = set(archive.namelist()) - {DOCUMENT, DIGEST, *MEMBERS.values()}
     if unknown:
         raise ValueError(f"it has a member {min(unknown)!r}")
-    return {
-        name: _from_npy(_read_member(archive, member, LARGEST_FILE), _on_disk(name))
-        for name, member in MEMBERS.items()
-        if member in archive.namelist()
+    contents = {
+        name: _read_member(archive, name, LARGEST_DOCUMENT if name == DOCUMENT else LARGEST_FILE)
+        for name in archive.namelist()
     }
+    if contents.pop(DIGEST, b"") != _digest(contents):
+        raise ValueError("it was changed after it was written")
+    return {name: _from_npy(contents[member], _on_disk(name)) for name, member in MEMBERS.items() if member in contents}
 
 
 def _from_npy(content: bytes, expected: "np.dtype[Any]") -> NDArray[Any]:

@@ -6,6 +6,8 @@ Plain values are themselves. Anything else is an object with one key that says w
 `{"names": [...]}`, `{"RandomState": [...]}` and, for a family that a user wrote, `{"family": [name, options]}`.
 """
 
+import hashlib
+import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -32,13 +34,17 @@ TWISTER_WORDS = 624
 
 
 class Encoder:
-    """Turns values into JSON, and collects the arrays and parts that the JSON refers to. What is shared, stays so."""
+    """Turns values into JSON, and collects the arrays and parts that the JSON refers to.
+
+    What is shared, stays so; what is equal comes once, so that equal models make equal files whatever they share.
+    """
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
         self.parts: list[tuple[str, dict[str, Any]]] = []  # each after those that it refers to
         self.families: list[UserFamily] = []  # that a user wrote
         self._references: dict[int, tuple[Any, Any]] = {}  # by id; the value is kept, so that the id stays its own
+        self._numbers: dict[Any, int] = {}  # of arrays and of parts, by their content
 
     def encode(self, value: Any) -> Any:
         """Encode a value. Raises TypeError, which names the type, for one that a file cannot hold."""
@@ -69,16 +75,23 @@ class Encoder:
         value_type = type(value)
         if value_type in CLASSES:
             encoded = {field.name: self.encode(getattr(value, field.name)) for field in fields(value)}
-            self.parts.append((value_type.__name__, encoded))
-            return {"part": len(self.parts) - 1}
+            return {"part": self._number(self.parts, (value_type.__name__, encoded), json.dumps(encoded))}
         if value_type not in (np.ndarray, np.memmap):
             raise TypeError(f"an object of class {value_type.__module__}.{value_type.__qualname__}")
         if value.dtype.name in NUMBERS:
-            self.arrays.append(value)
-            return {"array": len(self.arrays) - 1}
+            content = hashlib.blake2b(value.tobytes(order_of(value))).digest()
+            return {"array": self._number(self.arrays, value, (value.shape, order_of(value), content))}
         if value.ndim == 1 and all(type(item) is str for item in value):
             return {"names": list(value)}
         raise TypeError(f"an array of type {value.dtype}")
+
+    def _number(self, among: list[Any], item: Any, content: Hashable) -> int:
+        """Find the number of an array or a part with a content, which is appended if it is new."""
+        key = item[0] if isinstance(item, tuple) else item.dtype.name, content
+        if key not in self._numbers:
+            self._numbers[key] = len(among)
+            among.append(item)
+        return self._numbers[key]
 
     def _encode_random_state(self, value: np.random.RandomState) -> dict[str, Any]:
         state: Any = value.get_state(legacy=False)
@@ -100,9 +113,10 @@ class Decoder:
         self.shared_sizes: dict[str, int] = {}
         self._arrays = arrays
         self._parts: list[Any] = []
+        self._used: set[tuple[str, int]] = set()
         self._builders: dict[str, Callable[[Any], Any]] = {
-            "array": lambda content: _pick(self._arrays, content),
-            "part": lambda content: _pick(self._parts, content),
+            "array": lambda content: self._pick("array", self._arrays, content),
+            "part": lambda content: self._pick("part", self._parts, content),
             "tuple": tuple,
             "dict": unique_keys,
             "scalar": _scalar,
@@ -129,6 +143,18 @@ class Decoder:
         ((tag, content),) = value.items()
         return self._builders[tag](self.decode(content, depth + 1))
 
+    def check_that_all_is_used(self) -> None:
+        """Raise ValueError unless something refers to every array and every part."""
+        n_known, n_used = len(self._arrays) + len(self._parts), len(self._used)
+        if n_used < n_known:
+            raise ValueError(f"nothing refers to {n_known - n_used} of its {n_known} arrays and parts")
+
+    def _pick(self, kind: str, items: Sequence[Any], index: Any) -> Any:
+        if type(index) is not int or not 0 <= index < len(items):
+            raise ValueError(f"it refers to number {index!r} of {len(items)}")
+        self._used.add((kind, index))
+        return items[index]
+
     def _build(self, part_type: type, values: Mapping[str, Any]) -> Any:
         decoded = self.decode_all(values)
         check_types(part_type, decoded)
@@ -137,18 +163,17 @@ class Decoder:
         return part
 
 
+def order_of(array: NDArray[Any]) -> Any:
+    """Say which way an array lies in memory: the last bits of a product may depend on it."""
+    return "C" if array.flags.c_contiguous or array.strides[0] >= array.strides[-1] else "F"
+
+
 def unique_keys(pairs: Sequence[tuple[Hashable, Any]]) -> dict[Any, Any]:
     """Make a dictionary of pairs whose keys differ."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key comes twice")
     return found
-
-
-def _pick(items: Sequence[Any], index: Any) -> Any:
-    if type(index) is not int or not 0 <= index < len(items):
-        raise ValueError(f"it refers to number {index!r} of {len(items)}")
-    return items[index]
 
 
 def _scalar(content: Sequence[Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from saltus._paths import check_path
 from saltus.estimators.base import NetworkRegressor
 from saltus.families import UserFamily
 from saltus.storage.atomic import replacing
@@ -58,6 +59,7 @@ def load(path: str | os.PathLike[str], *, families: Sequence[UserFamily] = ()) -
         If the file is damaged, is no model file, is larger than 1 GiB, or was written in a newer format; or if it has
         terms of a family of your own that was not given.
     """
+    path = check_path(path, "path")
     strange = [each for each in families if not isinstance(each, UserFamily)]
     if strange:
         raise TypeError(f"families must be families of your own, such as [MyFamily()]. Got {strange[0]!r}.")
@@ -86,7 +88,7 @@ def _pack(model: NetworkRegressor, encoder: Encoder | None = None) -> bytes:
 
 def _encode_all(encoder: Encoder, values: Mapping[str, Any]) -> dict[str, Any]:
     encoded = {}
-    for name, value in values.items():
+    for name, value in sorted(values.items()):  # in the order of their names, not that of earlier fits
         try:
             encoded[name] = encoder.encode(value)
         except TypeError as error:

@@ -6,7 +6,6 @@ regressor. Types and axes are those that the classes themselves declare.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from numbers import Integral, Real
 from types import UnionType
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, Union, get_args, get_origin, get_type_hints
 
@@ -33,19 +32,19 @@ from saltus.families import (
     PARTS_OF_FAMILIES,
     Family,
     FittedFamily,
-    FittedMixture,
     UserFamily,
 )
-from saltus.families.inputs import InputScale
-from saltus.families.user.ranges import InputRanges
 from saltus.inspection.diagnostics import Diagnostic
 from saltus.reading import READERS, TableReader
-from saltus.reading.forms import DATE_FORMS, NumberForm
-from saltus.reading.readers import DATE_PARTS, DateReader
+from saltus.reading.forms import NumberForm
+from saltus.storage.truths import LARGEST_SCALED, MAY_BE_INFINITE, SCALED, TRUTHS
 
 # Letters that mean the same in all of a model: d inputs, v of which vary, q coordinates that a family takes these to,
 # c outputs, f columns of the linear term. Any other letter is a size within one object.
 SHARED_SIZES = frozenset("dvqcf")
+
+# That of a random generator's state; what else is counted is far below.
+LARGEST_INTEGER = 2**128
 
 # The dataclasses that a model may be made of. Fields that are arrays say which axes they have.
 CLASSES: tuple[type, ...] = (
@@ -173,70 +172,6 @@ SIZES: dict[type, Callable[[Any], dict[str, int]]] = {
 }
 
 
-def _is_path_of(model: Any) -> bool:
-    """Say whether the path to smaller networks is one of the best network's terms."""
-    path, network = model._path, model._single_network
-    if path is None:
-        return True
-    inside = bool((np.diff(path.kept, prepend=-1, append=len(path.spreads)) > 0).all())
-    if not (inside and network.mixture.accepts(path.terms)):
-        return False
-    m = 1 + len(path.kept) + network.mixture.owners_of_columns(path.terms).size
-    return path.R.shape == (m, m) and len(path.rss) == len(path.terms) + 1
-
-
-def _are_draws_of(features: Features, draws: Draws) -> bool:
-    """Say whether draws are of terms that features know, and have as many columns as these and the linear term."""
-    mixture, terms = features.mixture, draws.all_terms
-    if not mixture.accepts(terms):
-        return False
-    draw = np.repeat(np.arange(len(draws)), draws.n_terms)[mixture.owners_of_columns(terms)]
-    n_columns = 1 + len(features.kept) + np.bincount(draw, minlength=len(draws))
-    return bool((n_columns == draws.n_columns).all())
-
-
-def _fits_reader(model: Any) -> bool:
-    """Say whether a model and its reader know as many columns, and levels of the same categories."""
-    reader, inputs, box = model._reader, model.data_notes_.inputs, model._single_network.box
-    agree = reader.levels == inputs.levels and np.array_equal(reader.n_levels, box.n_levels)
-    return agree and model.n_features_in_ == reader.n_columns
-
-
-def _are_probabilities(corrected: Floats | None) -> bool:
-    """Say whether a table of probabilities rises from 0 to 1."""
-    if corrected is None:
-        return True
-    ends = corrected.shape[1] >= 2 and (corrected[:, 0] == 0).all() and (corrected[:, -1] == 1).all()
-    return bool(ends and (np.diff(corrected, axis=1) >= 0).all())
-
-
-# What else prediction relies on.
-TRUTHS: dict[type, Callable[[Any], bool]] = {
-    AnnealResult: lambda result: 0 <= result.best_chain < len(result.chains),
-    AnnealedRegressor: lambda model: len(model.networks_) > 0 and _is_path_of(model) and _fits_reader(model),
-    BayesianRegressor: lambda model: (
-        len(model.chains_) > 0
-        and _fits_reader(model)
-        and all(_are_draws_of(model._predictive.features, chain.draws) for chain in model.chains_)
-    ),
-    Draws: lambda draws: (
-        len(draws) > 0 and bool((draws.n_terms >= 0).all() and (draws.n_columns >= draws.n_terms).all())
-    ),
-    FittedMixture: lambda mixture: len(mixture.members) > 0,
-    Features: lambda features: bool((np.diff(features.kept, prepend=-1, append=len(features.means)) > 0).all()),
-    InputRanges: lambda ranges: ranges.is_sound,
-    InputScale: lambda scale: scale.is_sound,
-    Network: lambda network: (
-        network.mixture.accepts(network.terms)
-        and network.mixture.owners_of_columns(network.terms).size == len(network.coefficients)
-    ),
-    Predictive: lambda predictive: predictive.degrees > 0 and _are_probabilities(predictive.corrected),
-    DateReader: lambda reader: set(reader.parts) <= set(DATE_PARTS) and reader.form in ("", *DATE_FORMS),
-    TableReader: lambda reader: reader.is_sound,
-    SavedRecord: lambda record: record.best_k.shape == (1,) and 0 <= record.best_k[0] <= len(record.best_parameters),
-}
-
-
 def fitted_names(regressor: type) -> frozenset[str]:
     """Name the fitted attributes that files of a regressor may hold."""
     return frozenset(get_type_hints(FITTED[regressor]))
@@ -263,11 +198,25 @@ def check_sizes(part: Any, shared: dict[str, int]) -> None:
     owner = type(part)
     if owner in TRUTHS and not TRUTHS[owner](part):
         raise ValueError(f"{owner.__name__} counts or refers to what is not there")
+    _check_finite(part)
     own: dict[str, int] = {}
     for letter, size in _sizes(part):
         known = shared if letter in SHARED_SIZES else own
         if known.setdefault(letter, size) != size:
             raise ValueError(f"{owner.__name__} has arrays that do not fit: {letter} is {known[letter]} and {size}")
+
+
+def _check_finite(part: Any) -> None:
+    """Raise ValueError where prediction would meet numbers that are none."""
+    owner = type(part)
+    if owner in MAY_BE_INFINITE:
+        return
+    largest = LARGEST_SCALED if owner in SCALED else np.inf
+    for name in _shapes(part):
+        value = getattr(part, name)
+        is_array = isinstance(value, np.ndarray) and value.dtype == np.float64
+        if is_array and not (np.abs(value) < largest).all():  # as NaN is not
+            raise ValueError(f"{owner.__name__}.{name} has numbers that are not finite, or too large")
 
 
 def _sizes(part: Any) -> Iterator[tuple[str, int]]:
@@ -288,13 +237,24 @@ def _sizes(part: Any) -> Iterator[tuple[str, int]]:
 def _shapes(part: Any) -> dict[str, str]:
     """Collect the letters of the axes of the arrays that a part has."""
     owner = type(part)
-    shapes = {}
-    for name, hint in get_type_hints(FITTED.get(owner, owner), include_extras=True).items():
+    has_no_outputs = owner in FITTED and part._single_output
+    axes = _axes(FITTED.get(owner, owner))
+    return {
+        name: letters.replace("c", "") if has_no_outputs else letters
+        for name, letters in axes.items()
+        if hasattr(part, name)
+    }
+
+
+@cache
+def _axes(table: type) -> dict[str, str]:
+    """Collect the letters of the axes of the arrays that parts may have."""
+    axes = {}
+    for name, hint in get_type_hints(table, include_extras=True).items():
         hint = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
-        if get_origin(hint) is Annotated and hasattr(part, name):
-            letters = hint.__metadata__[0]
-            shapes[name] = letters.replace("c", "") if owner in FITTED and part._single_output else letters
-    return shapes
+        if get_origin(hint) is Annotated:
+            axes[name] = hint.__metadata__[0]
+    return axes
 
 
 @cache
@@ -317,8 +277,10 @@ def conforms(value: Any, hint: Any) -> bool:
         return type(value) is dict and all(
             conforms(key, arguments[0]) and conforms(item, arguments[1]) for key, item in value.items()
         )
-    if hint in (int, float):
-        return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
+    if hint is int:
+        return type(value) in (int, np.int64) and abs(int(value)) < LARGEST_INTEGER
+    if hint is float:
+        return type(value) in (float, np.float64) or conforms(value, int)
     if hint is UserFamily:
         return isinstance(value, UserFamily)
     return type(value) in IMPLEMENTATIONS.get(hint, (hint,))

@@ -1,6 +1,7 @@
 """Fits that are killed, stopped and taken up again, and what is written meanwhile."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ import pytest
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileError, Radial
 from saltus.engine.drivers.checkpoints import fingerprint
+from saltus.engine.drivers.plausible import check_annealed
 from saltus.estimators.checks import check_data
 from saltus.storage.checkpoints import read_checkpoint, write_checkpoint
 from tests.equality import same
+from tests.mutations import halfway_checkpoint
 from tests.scripts import needs_posix, run_script
 
 KILLED = """
@@ -69,7 +72,17 @@ def test_a_fit_ended_early_goes_on_from_its_checkpoint(data, tmp_path):
     told = []
     with pytest.warns(EarlyEndWarning):
         model.fit(*data, checkpoint=path, callback=lambda progress: told.append(progress) or len(told) == 2)
-    assert same(model.fit(*data, resume=path).result_, whole)
+    resumed = model.fit(*data, resume=path)
+    assert same(resumed.result_, whole)
+
+
+def test_a_fit_that_was_resumed_makes_the_same_file(data, tmp_path):
+    """Though its networks no longer share what they had in common."""
+    model = AnnealedRegressor("gaussian", n_iter=30_000, n_chains=2, random_state=0)
+    model.fit(*data).save(tmp_path / "whole")
+    (tmp_path / "run.ckpt").write_bytes(halfway_checkpoint(model, *data))
+    model.fit(*data, resume=tmp_path / "run.ckpt").save(tmp_path / "resumed")
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -123,16 +136,49 @@ def test_a_checkpoint_whose_chains_are_not_of_the_variant_that_they_name_is_refu
     ]
     for chain in damaged:
         write_checkpoint(tmp_path / "one", dataclasses.replace(written[0], chains=(chain, shared)))
-        with pytest.raises(FileError, match="do not fit the data"):
-            read_checkpoint(tmp_path / "one", design, written[0].fingerprint, 2)
+        with pytest.raises(FileError, match=r"is damaged: .*\. Start anew without resume"):
+            read_checkpoint(tmp_path / "one", design, written[0].fingerprint, 2, check_of(model, design))
 
 
-def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(data, tmp_path):
-    with pytest.warns(UserWarning, match="could not be written"):
-        model = AnnealedRegressor("gaussian", n_iter=500, n_chains=2).fit(
-            *data, checkpoint=tmp_path / "nowhere" / "run.ckpt"
-        )
+def test_a_checkpoint_that_cannot_be_written_is_said_once_and_does_not_end_the_fit(data, tmp_path):
+    path = tmp_path / "nowhere" / "run.ckpt"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = AnnealedRegressor("gaussian", n_iter=25_000, n_chains=2).fit(*data, checkpoint=path, checkpoint_every=0)
+    (said,) = (str(each.message) for each in caught)
+    assert said.startswith("The checkpoint could not be written: ")
+    assert str(path) in said
+    assert ".tmp" not in said
     assert np.isfinite(model.predict(data[0])).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ({"checkpoint": 5}, TypeError, "checkpoint must be the path of a file, .* Got 5"),
+        ({"resume": b"run"}, TypeError, "resume must be the path of a file, .* Got b'run'"),
+        ({"checkpoint": "a\0b"}, ValueError, "checkpoint must be .* none has a NUL character"),
+        ({"resume": ""}, ValueError, "resume must be .* none is empty"),
+        ({"checkpoint": "run", "checkpoint_every": "a"}, ValueError, "checkpoint_every is a number .* Got 'a'"),
+        ({"checkpoint": "run", "checkpoint_every": np.nan}, ValueError, "checkpoint_every is a number .* Got nan"),
+        ({"checkpoint": "run", "checkpoint_every": None}, ValueError, "checkpoint_every is a number .* Got None"),
+    ],
+)
+def test_what_is_no_path_and_no_number_of_seconds_is_said_before_the_fit(data, tmp_path, arguments, error, said):
+    told = []
+    with pytest.raises(error, match=said):
+        AnnealedRegressor("gaussian", n_iter=10).fit(*data, callback=told.append, **arguments)
+    assert told == []
+
+
+def test_data_in_other_units_are_other_data(data, tmp_path):
+    """Chains see the same numbers where units differ by a power of two, and the model would be one of the old ones."""
+    X, y = data
+    path = tmp_path / "run.ckpt"
+    model = AnnealedRegressor("gaussian", n_iter=500, n_chains=1, random_state=0).fit(X, y, checkpoint=path)
+    for other, target, weight in [(X / 1024, y, None), (X, y / 1024, None), (X, y, np.full(60, 2.0))]:
+        with pytest.raises(FileError, match="other data or other options"):
+            model.fit(other, target, weight, resume=path)
 
 
 def test_checkpoints_are_written_as_often_as_asked(data, tmp_path, monkeypatch):
@@ -160,12 +206,18 @@ def test_checkpoints_come_back_as_they_were_written(data, tmp_path, monkeypatch)
     design = model._make_design(check_data(model, *data, None))
     for state in written:
         write_checkpoint(tmp_path / "one", state)
-        assert same(read_checkpoint(tmp_path / "one", design, state.fingerprint, 2), state)
+        found = read_checkpoint(tmp_path / "one", design, state.fingerprint, 2, check_of(model, design))
+        assert same(found, state)
+
+
+def check_of(model, design):
+    return lambda found: check_annealed(found, design, model._settings(design))
 
 
 def mark_of(X, y, weight=None, basis="gaussian", options="", **changes):
     model = AnnealedRegressor(basis, **changes)
-    return fingerprint(model._make_design(check_data(model, X, y, weight)), options)
+    data = check_data(model, X, y, weight)
+    return fingerprint((data.X, data.Y, data.weight), model._make_design(data), options)
 
 
 def test_the_fingerprint_tells_data_families_and_criteria_apart(data):
@@ -193,6 +245,10 @@ def test_the_fingerprint_tells_data_families_and_criteria_apart(data):
         mark_of(X, y, term_cost="paper"),
         mark_of(X, y, k_max=5),
         mark_of(X, y, box_margin=0.2),
+        mark_of(X / 1024, y),  # chains see the same numbers
+        mark_of(X, 1024 * y),
+        mark_of(np.hstack([X, np.full((60, 1), 7.0)]), y),
+        mark_of(np.hstack([X, np.full((60, 1), 8.0)]), y),
     ]
     assert len(set(marks)) == len(marks)
     assert mark_of(X.copy(), y.copy(), np.ones(60), basis=Radial("gaussian")) == marks[0]

@@ -85,7 +85,7 @@ class Settings:
             return self.policy.iterations_after_growth(design.problem.n_total, design.k_max)
         n_stale = 0
         for before, after in zip(history[-2::-1], history[:0:-1], strict=True):
-            if after >= before + self.resolution(design):
+            if after >= before + self.resolution(design) or n_stale >= self.policy.most_doublings:
                 break
             n_stale += 1
         return self.iterations_of_first_round(design) * 2 ** min(n_stale, self.policy.most_doublings)

@@ -145,6 +145,7 @@ class Checkpointer:
         self._history: tuple[float, ...] = ()
         self._chains: list[SavedChain | SavedSampler | None] = []
         self._last: dict[int, float] = {}
+        self._has_warned = False
 
     def begin(self, chains: Sequence[SavedChain | SavedSampler | None], history: Sequence[float] = ()) -> None:
         """Keep all chains where a fit or a round of it begins."""
@@ -173,17 +174,27 @@ class Checkpointer:
         try:
             self._write(Checkpoint(self._fingerprint, self._history, tuple(self._chains)))
         except OSError as error:
-            warnings.warn(f"The checkpoint could not be written: {error}. The fit goes on.", stacklevel=2)
+            if not self._has_warned:
+                warnings.warn(f"The checkpoint could not be written: {error}. The fit goes on.", stacklevel=2)
+            self._has_warned = True
 
 
-def fingerprint(design: Design, options: str) -> str:
-    """Tell data and options from others."""
+def fingerprint(data: Sequence[NDArray[Any]], design: Design, options: str) -> str:
+    """Tell data, as they were given, and options from others.
+
+    Not by what chains see of data alone: those are scaled, and other units may come to the same numbers.
+    """
     digest = hashlib.sha256(options.encode())
+    box, outputs = design.box, design.outputs
+    _add(digest, (*data, box.lower, box.width, box.varies, box.n_levels, outputs.mean, outputs.scale, design.Y))
     for variant in design.variants:
         problem = variant.problem
-        arrays = (problem.root_weight, *problem.families.arrays, *problem.criterion[:2], design.Y, problem.rss_floor)
-        for array in arrays:
-            digest.update(repr(array.shape).encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
+        _add(digest, (problem.root_weight, *problem.families.arrays, *problem.criterion[:2], problem.rss_floor))
         digest.update(repr((variant.mixture, problem.n_total, problem.criterion.n_own_a_term)).encode())
     return digest.hexdigest()
+
+
+def _add(digest: "hashlib._Hash", arrays: Sequence[NDArray[Any]]) -> None:
+    for array in arrays:
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())

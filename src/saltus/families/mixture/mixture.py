@@ -270,10 +270,17 @@ class FittedMixture:
         return bool(
             terms.choices.shape[1] == self.n_choices
             and terms.parameters.shape[1] == self.n_parameters
-            and terms.shared.shape == self.starting_shared.shape
+            and self.accepts_shared(terms.shared)
+            and ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
             and ((terms.family >= 0) & (terms.family < len(self.members))).all()
             and all(member.accepts(own) for member, _, own in self.each(terms))
         )
+
+    def accepts_shared(self, shared: Floats) -> bool:
+        """Say whether terms could share these parameters (s,)."""
+        if self.radial_family < 0:
+            return shared.size == 0
+        return shared.shape == self.starting_shared.shape and self._radial.accepts_shared(shared)
 
     def own(self, terms: TermSet, family: int) -> TermSet:
         """Take the terms of one family, as it knows them."""

@@ -36,7 +36,7 @@ from saltus.families.product.kernels import (
 )
 from saltus.families.product.search import ProductSearch
 from saltus.families.registry import PRODUCT
-from saltus.families.terms import TermSet
+from saltus.families.terms import TermSet, are_distinct
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class FittedProduct(FittedChoosing):
         n_of_word = np.clip(n_levels[:, None] - LEVELS_A_WORD * np.arange(self.scale.n_words), 0, LEVELS_A_WORD)
         n_of_word[profile != SUBSET] = 0
         return bool(
-            ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
+            are_distinct(at[:, :, 0], size)
             and np.where(n_levels > 0, of_levels, of_numbers).all()
             and np.isin(side, (0, 1)).all()
             and np.isin(at_gap, (0, 1)).all()

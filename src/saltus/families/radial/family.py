@@ -13,9 +13,11 @@ from saltus.families.profiles import RADIAL_PROFILES, Profile
 from saltus.families.radial.distances import check_metric_matrix, metric_factor, squared_distances
 from saltus.families.radial.inspection import RadialInspection
 from saltus.families.radial.kernels import (
+    LARGEST_RELEVANCE,
     LOG_LARGEST,
     LOG_SHARPEST,
     LOG_SMALLEST,
+    SMALLEST_RELEVANCE,
     WIDTH_COST,
     RadialData,
     sharpness_at,
@@ -259,6 +261,14 @@ class FittedRadial:
     def accepts(self, terms: TermSet) -> bool:
         """Say whether terms could be its own: there is nothing to choose."""
         return True
+
+    def accepts_shared(self, shared: Floats) -> bool:
+        """Say whether its terms could share relevances (q,): 0 or within bounds; 1 where the metric is given."""
+        if not self.learns_metric:
+            return bool((shared == 1.0).all())
+        # As descents leave them, to a last digit.
+        low, high = SMALLEST_RELEVANCE * (1 - 1e-9), LARGEST_RELEVANCE * (1 + 1e-9)
+        return bool(((shared == 0.0) | ((shared >= low) & (shared <= high))).all())
 
     def encode(self, centers: Floats) -> TermSet:
         """Make terms of centres (k, v) in the unit cube, with a sharpness of 1."""

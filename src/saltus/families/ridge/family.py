@@ -29,7 +29,7 @@ from saltus.families.ridge.kernels import (
     direction_at,
 )
 from saltus.families.ridge.search import RidgeSearch
-from saltus.families.terms import TermSet
+from saltus.families.terms import TermSet, are_distinct
 
 # What a frequency is worth under BIC: N rows tell N/2 frequencies apart, and know one to the N^(-1/2)-th part of their
 # distance, so that ln N^(3/2) is three times what an amplitude costs (Djuric 1996; Stoica & Selen 2004).
@@ -152,10 +152,10 @@ class FittedRidge(FittedChoosing):
         size = terms.choices[:, SIZE]
         inputs = terms.choices[:, FIRST:]
         return bool(
-            ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
-            and ((size >= 1) & (size <= self.most_inputs)).all()
+            ((size >= 1) & (size <= self.most_inputs)).all()
             and np.isin(terms.choices[:, PROFILE], self.law.profiles).all()
             and ((inputs >= 0) & (inputs < self.n_choosable)).all()
+            and are_distinct(inputs, size)
         )
 
     def draw(self, rng: np.random.Generator, n: int) -> TermSet:

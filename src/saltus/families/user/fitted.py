@@ -7,7 +7,7 @@ import numpy as np
 from saltus._typing import Floats
 from saltus.families.choosing import FEWEST_ROWS, WIDEST_BEYOND
 from saltus.families.registry import USER
-from saltus.families.terms import TermSet
+from saltus.families.terms import TermSet, are_distinct
 from saltus.families.user.calls import FIRST_INPUT, most_inputs
 from saltus.families.user.evaluation import evaluate_column
 from saltus.families.user.family import UserFamily
@@ -96,9 +96,9 @@ class FittedUser:
         """Say whether terms could be its own."""
         size, inputs = terms.choices[:, SIZE], terms.choices[:, FIRST:]
         return bool(
-            ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
-            and ((size >= 1) & (size <= self.most_inputs)).all()
+            ((size >= 1) & (size <= self.most_inputs)).all()
             and ((inputs >= 0) & (inputs < self.ranges.n_inputs)).all()
+            and are_distinct(inputs, size)
         )
 
     def draw(self, rng: np.random.Generator, n: int) -> TermSet:

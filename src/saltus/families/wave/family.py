@@ -11,7 +11,7 @@ from saltus.families.inputs import FamilyRows, InputData
 from saltus.families.line_profiles import TWO_PI
 from saltus.families.registry import WAVE
 from saltus.families.ridge.family import Ridge
-from saltus.families.terms import TermSet
+from saltus.families.terms import TermSet, are_distinct
 from saltus.families.wave.frequencies import fastest_cycles
 from saltus.families.wave.inspection import WaveInspection
 from saltus.families.wave.kernels import (
@@ -93,9 +93,9 @@ class FittedWave(FittedChoosing):
         size, inputs = terms.choices[:, SIZE], terms.choices[:, FIRST:]
         return bool(
             self.cycles.shape == (self.n_choosable, self.most_inputs)
-            and ((terms.parameters >= 0) & (terms.parameters <= 1)).all()
             and ((size >= 1) & (size <= self.most_inputs)).all()
             and ((inputs >= 0) & (inputs < self.n_choosable)).all()
+            and are_distinct(inputs, size)
         )
 
     def draw(self, rng: np.random.Generator, n: int) -> TermSet:
