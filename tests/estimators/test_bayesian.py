@@ -13,7 +13,13 @@ from saltus.datasets import make_robot_arm
 from saltus.demo import PAPER_PRIORS
 from saltus.engine.results.predictive import Mixture, student_distribution
 from saltus.estimators.checks import check_data
-from saltus.estimators.sampling import FEWEST_ITERATIONS, USUAL_ITERATIONS, resolve_chains, resolve_iterations
+from saltus.estimators.sampling import (
+    FEWEST_ITERATIONS,
+    USUAL_ITERATIONS,
+    choose_temperatures,
+    resolve_chains,
+    resolve_iterations,
+)
 from saltus.families.registry import count_own_parameters
 from tests.equality import same
 from tests.reference import design_matrix
@@ -254,8 +260,12 @@ def test_a_g_that_is_given_is_used():
     assert len(np.unique(free.to_datatree()["posterior"]["g"])) > 3
 
 
-def test_predictions_under_a_g_prior_are_those_of_its_draws():
-    """At the rows: the mean of the linear term as least squares have it, of what is new g/(1 + g) of that."""
+def test_predictions_under_a_g_prior_are_those_of_its_draws(monkeypatch):
+    """At the rows: the mean of the linear term as least squares have it, of what is new g/(1 + g) of that.
+
+    Where none of the coefficients is held back for being huge.
+    """
+    monkeypatch.setattr("saltus.engine.drivers.steppers.is_spread", lambda *_: False)
     X, Y = make_robot_arm(90, random_state=4)
     model = BayesianRegressor(["bumps", "ridges"], linear="all", **QUICK).fit(X, Y)
     predictive = model._predictive
@@ -282,18 +292,21 @@ def test_weights_count_rows_under_a_g_prior():
 
 
 def test_there_are_more_and_longer_chains_where_rows_are_few():
+    """Where rows are few, chains under a g-prior run beside hotter copies: one is as good as two that do not."""
     X, Y = make_robot_arm(5000, random_state=5)
-    numbers, lengths = [], []
-    for n_rows in (50, 2500, 5000):
-        model = BayesianRegressor("hinges")
+    model, numbers, lengths = BayesianRegressor("hinges"), {False: [], True: []}, []
+    for n_rows in (50, 700, 2500, 5000):
         design = model._make_design(check_data(model, X[:n_rows], Y[:n_rows], None))
-        numbers.append(resolve_chains("auto", design))
         lengths.append(resolve_iterations("auto", design))
-    assert numbers == [8, 6, 4]
-    assert lengths[0] == USUAL_ITERATIONS
-    assert lengths[0] > lengths[1] > lengths[2] >= FEWEST_ITERATIONS
+        for has_g_prior, each_number in numbers.items():
+            each_number.append(resolve_chains("auto", design, has_g_prior=has_g_prior))
+            hotter = choose_temperatures(design, has_g_prior=has_g_prior)[1:]
+            assert (len(hotter) > 0) == (has_g_prior and n_rows <= 1_000)
+    assert numbers == {False: [8, 6, 6, 4], True: [4, 3, 6, 4]}
+    assert lengths[:2] == [USUAL_ITERATIONS] * 2
+    assert lengths[0] > lengths[2] > lengths[3] >= FEWEST_ITERATIONS
     assert resolve_iterations(77, design) == 77
-    assert resolve_chains(3, design) == 3
+    assert resolve_chains(3, design, has_g_prior=True) == 3
 
 
 def each(terms):

@@ -45,7 +45,7 @@ def _fits(chain: SavedChain | SavedSampler | None, design: Design) -> bool:
     if not 0 <= variant < len(design.variants):
         return False
     mixture, k_max = design.variants[variant].mixture, design.variants[variant].k_max
-    for saved in (chain, getattr(chain, "halfway", None)):
+    for saved in (chain, getattr(chain, "halfway", None), *getattr(chain, "hotter", ())):
         if saved is None or saved.terms is None:
             continue
         if len(saved.terms) > k_max or not mixture.accepts(saved.terms):

@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus._typing import Floats
-from saltus.engine.drivers.checkpoints import Checkpoint, GeneratorState, Halfway, SavedChain, SavedRecord, SavedSampler
+from saltus.engine.drivers.checkpoints import (
+    Checkpoint,
+    GeneratorState,
+    Halfway,
+    SavedChain,
+    SavedRecord,
+    SavedRung,
+    SavedSampler,
+)
 from saltus.engine.drivers.outputs import PosteriorChain
 from saltus.engine.drivers.schedules import Constant, Geometric, Linear, Logarithmic
 from saltus.engine.problem.scaling import Box, OutputScale
@@ -72,6 +80,7 @@ CLASSES: tuple[type, ...] = (
     Predictive,
     SavedChain,
     SavedRecord,
+    SavedRung,
     SavedSampler,
     SizePath,
     Snapshot,
