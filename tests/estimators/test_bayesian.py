@@ -280,6 +280,25 @@ def test_predictions_under_a_g_prior_are_those_of_its_draws(monkeypatch):
     assert predictive.degrees == 90 - 3
 
 
+def test_intervals_of_the_function_are_quantiles_of_functions_that_are_drawn():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(60, 1))
+    y = np.abs(X[:, 0]) + 0.2 * rng.standard_normal(60)
+    model = BayesianRegressor("hinges", n_draws=1_000, n_chains=2, n_iter=4_000, random_state=0).fit(X, y)
+    at = np.linspace(-1, 1, 5)[:, None]
+    functions = np.array([f[:, 0] for f, _ in model._predictive.functions(rng, at)])
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(at, coverage, of="function")
+        inside = np.mean((low <= functions) & (functions <= high), axis=0)
+        # |z| < 5 fails by chance with probability 6e-7 for each of ten; draws are the same in both.
+        assert np.abs(inside - coverage).max() < 5 * np.sqrt(coverage * (1 - coverage) / len(functions))
+        low_y, high_y = model.predict_interval(at, coverage)
+        assert (low_y < low).all()
+        assert (high < high_y).all()
+    with pytest.raises(ValueError, match='of must be "y"'):
+        model.predict_interval(at, of="f")
+
+
 def test_weights_count_rows_under_a_g_prior():
     """Up to rounding: the same model, and so the same distribution, of rows that are given twice."""
     X, Y = make_robot_arm(60, random_state=5)

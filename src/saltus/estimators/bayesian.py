@@ -254,16 +254,11 @@ class BayesianRegressor(SampledModel):
         check_is_fitted(self)
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1. Got {coverage!r}.")
-        if of not in ("y", "function"):
-            raise ValueError(f'of must be "y", for a new y, or "function", for the mean of y. Got {of!r}.')
         inputs = check_inputs(self, X)
         low = np.empty((len(inputs), len(self._predictive.outputs.scale)))
         high = np.empty_like(low)
         for rows, mixture in self._predictive.mixtures(inputs):
-            if of == "y":
-                low[rows], high[rows] = self._predictive.interval(mixture, coverage)
-            else:
-                low[rows], high[rows] = (mixture.of_function.quantile(0.5 + 0.5 * side * coverage) for side in (-1, 1))
+            low[rows], high[rows] = self._predictive.interval(mixture, coverage, of=of)
         return self._squeeze(low), self._squeeze(high)
 
     def sample_y(
