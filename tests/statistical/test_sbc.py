@@ -47,11 +47,6 @@ BUGS = {
         "families/radial/kernels.py",
         [("LOG_SMALLEST + (LOG_LARGEST - LOG_SMALLEST) * rng.random()", "LOG_SMALLEST * rng.random()")],
     ),
-    "the volume forgotten where a metric moves": (
-        METRIC,
-        "engine/kernels/ridge.py",
-        [("total -= np.log(abs(ridge.K[output, j, j]))", "total -= 0.0")],
-    ),
     "delta^2 of a lost column": (
         RIDGE,
         "engine/kernels/gibbs.py",
