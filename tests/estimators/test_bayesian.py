@@ -13,7 +13,13 @@ from saltus.datasets import make_robot_arm
 from saltus.demo import PAPER_PRIORS
 from saltus.engine.results.predictive import Mixture, student_distribution
 from saltus.estimators.checks import check_data
-from saltus.estimators.sampling import FEWEST_ITERATIONS, USUAL_ITERATIONS, resolve_chains, resolve_iterations
+from saltus.estimators.sampling import (
+    FEWEST_ITERATIONS,
+    USUAL_ITERATIONS,
+    choose_temperatures,
+    resolve_chains,
+    resolve_iterations,
+)
 from saltus.families.registry import count_own_parameters
 from tests.equality import same
 from tests.reference import design_matrix
@@ -254,8 +260,12 @@ def test_a_g_that_is_given_is_used():
     assert len(np.unique(free.to_datatree()["posterior"]["g"])) > 3
 
 
-def test_predictions_under_a_g_prior_are_those_of_its_draws():
-    """At the rows: the mean of the linear term as least squares have it, of what is new g/(1 + g) of that."""
+def test_predictions_under_a_g_prior_are_those_of_its_draws(monkeypatch):
+    """At the rows: the mean of the linear term as least squares have it, of what is new g/(1 + g) of that.
+
+    Where none of the coefficients is held back for being huge.
+    """
+    monkeypatch.setattr("saltus.engine.drivers.steppers.is_spread", lambda *_: False)
     X, Y = make_robot_arm(90, random_state=4)
     model = BayesianRegressor(["bumps", "ridges"], linear="all", **QUICK).fit(X, Y)
     predictive = model._predictive
@@ -270,6 +280,25 @@ def test_predictions_under_a_g_prior_are_those_of_its_draws():
     assert predictive.degrees == 90 - 3
 
 
+def test_intervals_of_the_function_are_quantiles_of_functions_that_are_drawn():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(60, 1))
+    y = np.abs(X[:, 0]) + 0.2 * rng.standard_normal(60)
+    model = BayesianRegressor("hinges", n_draws=1_000, n_chains=2, n_iter=4_000, random_state=0).fit(X, y)
+    at = np.linspace(-1, 1, 5)[:, None]
+    functions = np.array([f[:, 0] for f, _ in model._predictive.functions(rng, at)])
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(at, coverage, of="function")
+        inside = np.mean((low <= functions) & (functions <= high), axis=0)
+        # |z| < 5 fails by chance with probability 6e-7 for each of ten; draws are the same in both.
+        assert np.abs(inside - coverage).max() < 5 * np.sqrt(coverage * (1 - coverage) / len(functions))
+        low_y, high_y = model.predict_interval(at, coverage)
+        assert (low_y < low).all()
+        assert (high < high_y).all()
+    with pytest.raises(ValueError, match='of must be "y"'):
+        model.predict_interval(at, of="f")
+
+
 def test_weights_count_rows_under_a_g_prior():
     """Up to rounding: the same model, and so the same distribution, of rows that are given twice."""
     X, Y = make_robot_arm(60, random_state=5)
@@ -282,18 +311,21 @@ def test_weights_count_rows_under_a_g_prior():
 
 
 def test_there_are_more_and_longer_chains_where_rows_are_few():
+    """Where rows are few, chains under a g-prior run beside hotter copies: one is as good as two that do not."""
     X, Y = make_robot_arm(5000, random_state=5)
-    numbers, lengths = [], []
-    for n_rows in (50, 2500, 5000):
-        model = BayesianRegressor("hinges")
+    model, numbers, lengths = BayesianRegressor("hinges"), {False: [], True: []}, []
+    for n_rows in (50, 700, 2500, 5000):
         design = model._make_design(check_data(model, X[:n_rows], Y[:n_rows], None))
-        numbers.append(resolve_chains("auto", design))
         lengths.append(resolve_iterations("auto", design))
-    assert numbers == [8, 6, 4]
-    assert lengths[0] == USUAL_ITERATIONS
-    assert lengths[0] > lengths[1] > lengths[2] >= FEWEST_ITERATIONS
+        for has_g_prior, each_number in numbers.items():
+            each_number.append(resolve_chains("auto", design, has_g_prior=has_g_prior))
+            hotter = choose_temperatures(design, has_g_prior=has_g_prior)[1:]
+            assert (len(hotter) > 0) == (has_g_prior and n_rows <= 1_000)
+    assert numbers == {False: [8, 6, 6, 4], True: [4, 3, 6, 4]}
+    assert lengths[:2] == [USUAL_ITERATIONS] * 2
+    assert lengths[0] > lengths[2] > lengths[3] >= FEWEST_ITERATIONS
     assert resolve_iterations(77, design) == 77
-    assert resolve_chains(3, design) == 3
+    assert resolve_chains(3, design, has_g_prior=True) == 3
 
 
 def each(terms):

@@ -151,6 +151,23 @@ def test_the_bands_of_a_posterior_are_its_intervals(bayesian, data):
     np.testing.assert_allclose((low[:, 0], high[:, 0]), bayesian.predict_interval(data[0], 0.8))
 
 
+def test_a_band_may_be_that_of_the_function(line, ax):
+    X, y, _ = line
+    model = BayesianRegressor("bumps", n_iter=500, n_chains=1, random_state=0).fit(X, y)
+    plots.plot_fit(model, X, y, coverage=0.5, of="function", ax=ax)
+    assert ax.get_legend_handles_labels()[1] == ["rows", "50 % of the function", "prediction"]
+    low, high = model.predict_interval(ax.lines[1].get_xdata()[:, None], 0.5, of="function")
+    band = ax.collections[0].get_paths()[0].get_extents()
+    assert (band.y0, band.y1) == pytest.approx((low.min(), high.max()))
+    with pytest.raises(ValueError, match='of must be "y"'):
+        plots.plot_fit(model, of="noise", ax=Figure().subplots())
+
+
+def test_an_annealed_model_has_no_band_of_the_function(line, ax):
+    with pytest.raises(ValueError, match="gives no intervals of the function"):
+        plots.plot_fit(line[2], of="function", ax=ax)
+
+
 def test_predicted_against_observed_needs_rows(annealed, data, ax):
     with pytest.raises(ValueError, match="pass X and y"):
         plots.plot_fit(annealed, ax=ax)

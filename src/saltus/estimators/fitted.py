@@ -74,8 +74,8 @@ class FittedModel(ABC):
         """Predict the mean (N, c) of y at inputs (N, d)."""
 
     @abstractmethod
-    def _predict_band(self, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
-        """Predict y at inputs (N, d): the mean, and the ends of its interval; each (N, c)."""
+    def _predict_band(self, inputs: Floats, coverage: float = 0.9, *, of: str = "y") -> tuple[Floats, Floats, Floats]:
+        """Predict y at inputs (N, d): its mean, and the ends of an interval of y or of the function; each (N, c)."""
 
     @abstractmethod
     def _weighted_networks(self) -> "Iterator[tuple[float, Network]]":

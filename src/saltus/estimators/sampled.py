@@ -161,9 +161,9 @@ class SampledModel(NetworkRegressor):
     def _predict_mean(self, inputs: Floats) -> Floats:
         return np.concatenate([mixture.moments()[0] for _, mixture in self._predictive.mixtures(inputs)])
 
-    def _predict_band(self, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
+    def _predict_band(self, inputs: Floats, coverage: float = 0.9, *, of: str = "y") -> tuple[Floats, Floats, Floats]:
         parts = [
-            (mixture.moments()[0], *self._predictive.interval(mixture, coverage))
+            (mixture.moments()[0], *self._predictive.interval(mixture, coverage, of=of))
             for _, mixture in self._predictive.mixtures(inputs)
         ]
         mean, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))

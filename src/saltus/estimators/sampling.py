@@ -25,12 +25,21 @@ FLOPS_OF_A_CHAIN = 2e10
 ROWS_A_COLUMN, EXPECTED_COLUMNS = 20.0, (10.0, 150.0)
 FEWEST_ITERATIONS = 2_000
 
+# Up to so many rows, a chain under a g-prior runs beside hotter copies (benchmarks/README.md has what was tried), and
+# fewer chains make up for the time: so many up to so many rows.
+TEMPERATURES = (1.0, 1.5, 2.25, 3.4)
+CHAINS_BESIDE_HOTTER = ((400, 4), (1_000, 3))
 
-def resolve_chains(n_chains: int | str, design: Design) -> int:
+
+def resolve_chains(n_chains: int | str, design: Design, *, has_g_prior: bool) -> int:
     """Choose the number of chains."""
     if not isinstance(n_chains, str):
         return int(n_chains)
-    return count_chains(design) if design.mixture.chooses_inputs else FEWEST_CHAINS
+    if not design.mixture.chooses_inputs:
+        return FEWEST_CHAINS
+    if len(choose_temperatures(design, has_g_prior=has_g_prior)) == 1:
+        return count_chains(design)
+    return next(n for most_rows, n in CHAINS_BESIDE_HOTTER if design.problem.n_total <= most_rows)
 
 
 def resolve_iterations(n_iter: int | str, design: Design) -> int:
@@ -45,8 +54,15 @@ def resolve_iterations(n_iter: int | str, design: Design) -> int:
     return int(np.clip(n_allowed, FEWEST_ITERATIONS, USUAL_ITERATIONS))
 
 
+def choose_temperatures(design: Design, *, has_g_prior: bool) -> tuple[float, ...]:
+    """Choose the temperatures of a chain and its hotter copies."""
+    is_small = design.problem.n_total <= CHAINS_BESIDE_HOTTER[-1][0]
+    return TEMPERATURES if has_g_prior and design.mixture.chooses_inputs and is_small else TEMPERATURES[:1]
+
+
 def make_settings(model: "BayesianRegressor", design: Design, start: Floats | None) -> SamplerSettings:
     """Make the settings of a model that knows how many iterations its chains have."""
+    has_g_prior = not model._has_ridge(design.mixture.chooses_inputs)
     return SamplerSettings(
         n_warmup=model.n_warmup_,
         n_draws=min(model.n_draws, model.n_iter_),
@@ -67,7 +83,8 @@ def make_settings(model: "BayesianRegressor", design: Design, start: Floats | No
         ),
         start=start,
         relative_ridge=model.ridge == "relative",
-        has_g_prior=not model._has_ridge(design.mixture.chooses_inputs),
+        has_g_prior=has_g_prior,
         fixed_g=None if isinstance(model.g, str) else float(model.g),
         policy=model._policy,
+        temperatures=choose_temperatures(design, has_g_prior=has_g_prior),
     )

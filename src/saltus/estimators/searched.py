@@ -106,7 +106,12 @@ class SearchedModel(NetworkRegressor):
         networks = zip(self.weights_, self.networks_, strict=True)
         return np.sum([weight * network.predict(inputs) for weight, network in networks], axis=0)
 
-    def _predict_band(self, inputs: Floats, coverage: float = 0.9) -> tuple[Floats, Floats, Floats]:
+    def _predict_band(self, inputs: Floats, coverage: float = 0.9, *, of: str = "y") -> tuple[Floats, Floats, Floats]:
+        if of != "y":
+            raise ValueError(
+                f"{type(self).__name__} gives no intervals of the function: it knows the noise alone. Got of={of!r}. "
+                f"Fit a BayesianRegressor for these."
+            )
         mean = self._predict_mean(inputs)
         reach = float(ndtri(0.5 + 0.5 * coverage)) * np.sqrt(np.atleast_1d(self.noise_variance_))
         return mean, mean - reach, mean + reach

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus._typing import Floats
-from saltus.engine.drivers.checkpoints import Checkpoint, GeneratorState, Halfway, SavedChain, SavedRecord, SavedSampler
+from saltus.engine.drivers.checkpoints import (
+    Checkpoint,
+    GeneratorState,
+    Halfway,
+    SavedChain,
+    SavedRecord,
+    SavedRung,
+    SavedSampler,
+)
 from saltus.engine.drivers.outputs import PosteriorChain
 from saltus.engine.drivers.schedules import Constant, Geometric, Linear, Logarithmic
 from saltus.engine.problem.scaling import Box, OutputScale
@@ -71,6 +79,7 @@ CLASSES: tuple[type, ...] = (
     Predictive,
     SavedChain,
     SavedRecord,
+    SavedRung,
     SavedSampler,
     SizePath,
     Snapshot,

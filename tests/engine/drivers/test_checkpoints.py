@@ -2,6 +2,7 @@
 
 import dataclasses
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -96,6 +97,30 @@ def test_a_sampler_ended_early_goes_on_from_its_checkpoint(data, tmp_path, monke
     assert same(model.fit(*data, resume=path).chains_, whole)
     with pytest.raises(FileError, match="other data or other options"):
         model.set_params(ridge_shape=1.5).fit(*data, resume=path)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_sampler_with_hotter_copies_goes_on_from_its_checkpoint(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("saltus.estimators.progress.SECONDS_BETWEEN_REPORTS", 0.0)
+    path, written = tmp_path / "run.ckpt", []
+    model = BayesianRegressor("hinges", n_iter=30_000, n_warmup=10_000, n_draws=70, n_chains=2, random_state=0)
+    whole = model.fit(*data).chains_
+    write = write_checkpoint
+    monkeypatch.setattr(
+        "saltus.storage.checkpoints.write_checkpoint", lambda path, state: (written.append(state), write(path, state))
+    )
+    with pytest.warns(EarlyEndWarning):
+        model.fit(*data, checkpoint=path, checkpoint_every=0, callback=lambda progress: progress.iteration > 25_000)
+    (begun,) = (chain for chain in written[-1].chains if chain is not None and 10_000 < chain.done < 40_000)
+    assert len(begun.hotter) > 0
+    assert same(model.fit(*data, resume=path).chains_, whole)
+    design = model._make_design(check_data(model, *data, None))
+    strange = dataclasses.replace(begun.hotter[0].terms, family=np.full(len(begun.hotter[0].terms), 7))
+    hotter = (dataclasses.replace(begun.hotter[0], terms=strange), *begun.hotter[1:])
+    for chain, fits in [(begun, True), (dataclasses.replace(begun, hotter=hotter), False)]:
+        write(path, dataclasses.replace(written[-1], chains=(chain, None)))
+        with nullcontext() if fits else pytest.raises(FileError, match="do not fit the data"):
+            read_checkpoint(path, design, written[-1].fingerprint, 2)
 
 
 def test_a_checkpoint_of_something_else_is_refused(data, tmp_path):

@@ -112,6 +112,15 @@ class SavedChain:
 
 
 @dataclass(frozen=True)
+class SavedRung:
+    """A hotter copy of a chain of the posterior."""
+
+    generator: GeneratorState
+    terms: TermSet
+    prior_width: Annotated[Floats, "c"]
+
+
+@dataclass(frozen=True)
 class SavedSampler:
     """A chain of the posterior, somewhere on its way."""
 
@@ -123,6 +132,7 @@ class SavedSampler:
     rate: Annotated[Floats, "i"]
     counts: Annotated[Ints, "gh"]  # of proposals
     draws: Draws | None  # None: there are none yet
+    hotter: tuple[SavedRung, ...] = ()
 
 
 @dataclass(frozen=True)

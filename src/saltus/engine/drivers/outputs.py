@@ -28,6 +28,7 @@ class SamplerSettings:
     has_g_prior: bool = False
     fixed_g: float | None = None  # None: g has a prior
     policy: SearchPolicy = DEFAULT_POLICY
+    temperatures: tuple[float, ...] = (1.0,)  # of a chain, which is 1, and its hotter copies, rising
 
     @property
     def n_total(self) -> int:

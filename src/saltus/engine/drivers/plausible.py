@@ -75,6 +75,12 @@ def check_sampled(checkpoint: Checkpoint, design: Design, settings: SamplerSetti
         check_generator(saved.generator)
         check_terms(saved.terms, design)
         _check_above(saved, design.Y.shape[1])
+        require(len(saved.hotter) == len(settings.temperatures) - 1, "a chain has other hotter copies than the fit")
+        for rung in saved.hotter:
+            check_generator(rung.generator)
+            check_terms(rung.terms, design)
+            is_width = rung.prior_width.shape == (design.Y.shape[1],) and _are_positive(rung.prior_width)
+            require(is_width, "a variance is not positive")
         _check_counts(saved.counts, saved.done)
         n_due = max(saved.done - settings.n_warmup, 0) // settings.steps_between_draws
         if saved.draws is None:

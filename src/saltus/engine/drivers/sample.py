@@ -7,9 +7,17 @@ from time import monotonic, perf_counter
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from saltus._typing import Floats
 from saltus.engine.drivers.anneal import shares_memory
 from saltus.engine.drivers.blocks import ITERATIONS_BETWEEN_REBUILDS, next_length
-from saltus.engine.drivers.checkpoints import Checkpoint, Checkpointer, GeneratorState, SavedChain, SavedSampler
+from saltus.engine.drivers.checkpoints import (
+    Checkpoint,
+    Checkpointer,
+    GeneratorState,
+    SavedChain,
+    SavedRung,
+    SavedSampler,
+)
 from saltus.engine.drivers.events import Listener, Progress
 from saltus.engine.drivers.monitor import Monitor
 from saltus.engine.drivers.outputs import (
@@ -22,6 +30,7 @@ from saltus.engine.drivers.outputs import (
 )
 from saltus.engine.drivers.steppers import GStepper, RidgeStepper, Stepper, Walk
 from saltus.engine.drivers.stop import StopSignal
+from saltus.engine.drivers.tempering import Rung, run_rungs
 from saltus.engine.kernels.state import ACCEPTED, CHOSEN, State, make_workspace, start_record, start_state
 from saltus.engine.problem.design import Design, charging_for_sets
 from saltus.engine.problem.span import GPrior
@@ -125,11 +134,7 @@ class Sampler:
         saved: SavedSampler | None,
     ) -> None:
         self.settings = settings
-        self.stepper = make_stepper(design, settings)
-        design = self.stepper.design
-        state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
-        work, record = make_workspace(design.problem, state), start_record(state, 1)
-        self.walk = Walk(rng, settings.tuning, state, work, record)
+        self.rungs = [make_rung(rng, design, settings, settings.temperatures[0])]
         self.done = 0
         self.draws_from = np.inf  # when to draw, by the clock, even if warm-up is not over
         self.log_posterior: float | None = None  # of the state that the last block ended in
@@ -137,12 +142,27 @@ class Sampler:
         if saved is None:
             if design.mixture.wants_descent:
                 self.stepper.prepare(self.walk)
-            _place_start(rng, self.stepper, settings, state, stop_signal)
+            _place_start(rng, self.stepper, settings, self.walk.state, stop_signal)
         else:
-            set_terms(design, state, saved.terms)
-        self.stepper.begin(state)
+            set_terms(self.stepper.design, self.walk.state, saved.terms)
+        self.stepper.begin(self.walk.state)
+        # Hotter copies begin without terms: what they come upon is not what the start was grown to.
+        for temperature in settings.temperatures[1:]:
+            its_own = np.random.default_rng(rng.integers(2**63, size=4))
+            self.rungs.append(make_rung(its_own, design, settings, temperature))
+            _put(self.rungs[-1], design.mixture.empty(), self.stepper.above)
         if saved is not None:
             self._go_on(saved)
+
+    @property
+    def stepper(self) -> Stepper:
+        """What moves the chain at temperature 1."""
+        return self.rungs[0].stepper
+
+    @property
+    def walk(self) -> Walk:
+        """Where the chain at temperature 1 is."""
+        return self.rungs[0].walk
 
     def _go_on(self, saved: SavedSampler) -> None:
         saved.generator.put_into(self.walk.rng)
@@ -150,8 +170,11 @@ class Sampler:
         # Draws of a warm-up that was cut are dropped: it goes on.
         n_draws = max(saved.done - self.settings.n_warmup, 0) // self.settings.steps_between_draws
         self.draws = [] if saved.draws is None or n_draws == 0 else list(saved.draws)[-n_draws:]
-        self.stepper.restore(saved.prior_width, saved.sigma_squared, saved.rate)
-        set_terms(self.stepper.design, self.walk.state, saved.terms)
+        above = saved.prior_width, saved.sigma_squared, saved.rate
+        _put(self.rungs[0], saved.terms, above)
+        for rung, copy in zip(self.rungs[1:], saved.hotter, strict=True):
+            copy.generator.put_into(rung.walk.rng)
+            _put(rung, copy.terms, (copy.prior_width, *above[1:]))
         self.walk.record.counts[:] = saved.counts
 
     @property
@@ -167,6 +190,12 @@ class Sampler:
             rate=rate,
             counts=self.walk.record.counts.copy(),
             draws=Draws.of(self.draws) if self.draws else None,
+            hotter=tuple(
+                SavedRung(
+                    GeneratorState.of(rung.walk.rng), terms_as_value(rung.walk.state.terms), rung.stepper.above[0]
+                )
+                for rung in self.rungs[1:]
+            ),
         )
 
     def progress(self, number: int) -> Progress:
@@ -186,7 +215,7 @@ class Sampler:
 
     def run(self) -> Iterator[bool]:
         """Run the chain, and keep draws; yield after every block whether the factor is new."""
-        settings, state = self.settings, self.walk.state
+        settings = self.settings
         between = settings.steps_between_draws
         n_total = settings.n_total
         every = self.stepper.every(settings.tuning)
@@ -204,7 +233,8 @@ class Sampler:
                 if self.done < stop:
                     yield False
             if stop in rebuilds:
-                set_terms(self.stepper.design, state, terms_as_value(state.terms))
+                for rung in self.rungs:
+                    set_terms(rung.stepper.design, rung.walk.state, terms_as_value(rung.walk.state.terms))
             if stop in halts and (stop > settings.n_warmup or self.draws or monotonic() >= self.draws_from):
                 self.draws.append(self._draw(log_posterior))
             yield stop in rebuilds
@@ -212,7 +242,7 @@ class Sampler:
                 return
 
     def _run_block(self, stop: int, *, afresh: bool) -> float:
-        log_posterior = self.stepper.run(self.walk, self.done, stop, afresh=afresh)
+        log_posterior = run_rungs(self.rungs, self.done, stop, afresh=afresh)
         self.done, self.log_posterior = stop, log_posterior
         return log_posterior
 
@@ -220,12 +250,29 @@ class Sampler:
         return self.stepper.draw(self.walk, log_posterior)
 
 
-def make_stepper(design: Design, settings: SamplerSettings) -> Stepper:
-    """Make what moves a chain under the prior of the settings."""
+def make_stepper(design: Design, settings: SamplerSettings, temperature: float = 1.0) -> Stepper:
+    """Make what moves a chain under the prior of the settings; under a ridge there is no other temperature than 1."""
     prior = settings.prior
     if settings.has_g_prior:
-        return GStepper(design, GPrior.of(design, prior.v0, prior.g0, settings.fixed_g))
+        return GStepper(design, GPrior.of(design, prior.v0, prior.g0, settings.fixed_g), temperature)
     return RidgeStepper(design, prior, relative=settings.relative_ridge)
+
+
+def make_rung(rng: np.random.Generator, design: Design, settings: SamplerSettings, temperature: float) -> Rung:
+    """Make a chain without terms."""
+    stepper = make_stepper(design, settings, temperature)
+    design, tuning = stepper.design, settings.tuning
+    if temperature != 1.0:
+        tuning = tuning._replace(two_stage=False)
+    state = start_state(design.problem, design.linear.Q, design.Y, design.mixture.starting_shared)
+    work, record = make_workspace(design.problem, state), start_record(state, 1)
+    return Rung(temperature, stepper, Walk(rng, tuning, state, work, record))
+
+
+def _put(rung: Rung, terms: TermSet, above: tuple[Floats, Floats, Floats]) -> None:
+    """Put a chain where terms and what is above them are."""
+    rung.stepper.restore(*above)
+    set_terms(rung.stepper.design, rung.walk.state, terms)
 
 
 def next_pause(done: int, n_wanted: int, every: Sequence[int]) -> int:

@@ -156,10 +156,13 @@ class RidgeStepper:
 
 
 class GStepper:
-    """The g-prior (docs/mathematics.md): given g, its posterior is the annealed chain's target at temperature 1."""
+    """The g-prior (docs/mathematics.md): given g, its posterior is the annealed chain's target at temperature 1.
 
-    def __init__(self, design: Design, prior: GPrior) -> None:
-        self.prior, self._base = prior, design
+    At another temperature T, terms and g have the joint law pi^(1/T).
+    """
+
+    def __init__(self, design: Design, prior: GPrior, temperature: float = 1.0) -> None:
+        self.prior, self._base, self.temperature = prior, design, temperature
         # Coefficients of radial terms alone may be as large as they like.
         self.widest_of_any = WIDEST_OF_ANY if design.mixture.chooses_inputs else np.inf
         self._set(prior.start)
@@ -193,7 +196,7 @@ class GStepper:
         while done < stop:
             until = min(STEPS_BETWEEN_G * (done // STEPS_BETWEEN_G + 1), stop)
             n = until - done
-            done += block(*self._arguments(walk), np.ones(n), n, done, NEVER)
+            done += block(*self._arguments(walk), np.full(n, self.temperature), n, done, NEVER)
             if done % STEPS_BETWEEN_G == 0:
                 self._draw_g(walk.rng, walk.state)
         return float(walk.state.log_posterior[0]) + self.prior.log_density_above(self.design.problem, self.g)
@@ -204,7 +207,7 @@ class GStepper:
     def _draw_g(self, rng: np.random.Generator, state: State) -> None:
         k, n_columns, rss = int(state.terms.k[0]), int(state.n_columns[0]), state.factor.rss
         before = self.prior.log_fit(self.design.problem, rss, k, n_columns)
-        self._set(self.prior.draw(rng, self.design.problem, rss, n_columns))
+        self._set(self.prior.draw(rng, self.design.problem, rss, n_columns, self.temperature))
         state.log_posterior[0] += self.prior.log_fit(self.design.problem, rss, k, n_columns) - before
 
     def draw(self, walk: Walk, log_posterior: float) -> Draw:

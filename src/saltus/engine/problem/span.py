@@ -114,11 +114,13 @@ class GPrior:
             return self.start
         return self.n_total * GRID[self.log_conditional(problem, rss, n_columns).argmax(axis=0)]
 
-    def draw(self, rng: np.random.Generator, problem: Problem, rss: Floats, n_columns: int) -> Floats:
-        """Draw g (c,) given the same."""
+    def draw(
+        self, rng: np.random.Generator, problem: Problem, rss: Floats, n_columns: int, temperature: float = 1.0
+    ) -> Floats:
+        """Draw g (c,) given the same, from its conditional to the power of 1 over a temperature."""
         if self.fixed is not None:
             return self.start
         log_density = self.log_conditional(problem, rss, n_columns)
         # Gumbel's trick: the largest of log densities with such noise is a draw.
         noise = rng.gumbel(size=log_density.shape)
-        return self.n_total * GRID[(log_density + noise).argmax(axis=0)]
+        return self.n_total * GRID[(log_density / temperature + noise).argmax(axis=0)]

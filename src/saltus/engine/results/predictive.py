@@ -138,10 +138,14 @@ class Predictive:
     # the posterior is wrong about how new y spread: see `left_out`.
     corrected: Annotated[Floats | None, "cp"] = None
 
-    def interval(self, mixture: Mixture, coverage: float) -> tuple[Floats, Floats]:
-        """Find the ends (N, c) of central intervals of a new y."""
+    def interval(self, mixture: Mixture, coverage: float, *, of: str = "y") -> tuple[Floats, Floats]:
+        """Find the ends (N, c) of central intervals of a new y, or of the function."""
+        if of not in ("y", "function"):
+            raise ValueError(f'of must be "y", for a new y, or "function", for the mean of y. Got {of!r}.')
         ends = np.array([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
-        if self.corrected is None:
+        if of == "function":
+            mixture = mixture.of_function
+        if self.corrected is None or of == "function":
             return mixture.quantile(ends[0]), mixture.quantile(ends[1])
         steps = np.linspace(0.0, 1.0, self.corrected.shape[1])
         low, high = np.array([np.interp(ends, steps, asked) for asked in self.corrected]).T
