@@ -38,6 +38,7 @@ def run_command(run: Callable[[argparse.Namespace], int], options: argparse.Name
             return code
     except KeyboardInterrupt as interrupt:
         note(f"\nsaltus: interrupted. {interrupt}".rstrip())
+        _leave_what_is_being_compiled()
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has seen enough; without this, Python would complain of it at exit.
@@ -48,6 +49,14 @@ def run_command(run: Callable[[argparse.Namespace], int], options: argparse.Name
             traceback.print_exc()
         note(f"saltus: {_sentence(error)}")
         return BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED
+
+
+def _leave_what_is_being_compiled() -> None:
+    """End the process at once if a compilation is under way, which would keep it for seconds."""
+    compiling = sys.modules.get("saltus._compile")
+    if compiling is not None and compiling.is_compiling():
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)
 
 
 def _sentence(error: Exception) -> str:

@@ -26,15 +26,23 @@ from saltus.engine.problem.design import Design, count_distinct_rows, make_desig
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.scaling import Box, LinearTerm
 from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
+from saltus.estimators.arguments import MOST_CHAINS, MOST_ITERATIONS, array_of, check_callback
 from saltus.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from saltus.estimators.checks import TrainingData, check_data, seed_sequence
+from saltus.estimators.checks import (
+    TrainingData,
+    check_data,
+    read_targets,
+    read_weights,
+    seed_sequence,
+    without_missing_targets,
+)
 from saltus.estimators.description import DescribedModel
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, Ticker, ToCriterion
 from saltus.families import FAMILIES, Family, FittedMixture, Mixture, UserFamily, resolve_basis
 from saltus.families.inputs import FamilyRows
 from saltus.families.options import NAMES
-from saltus.reading import TableReader
+from saltus.reading import TableReader, take_table
 from saltus.reading.reader import FROM_DTYPE
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
@@ -116,14 +124,14 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         "linear": [StrOptions({"auto", "all", "selected", "none"})],
         "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
         "k_max": [Interval(Integral, 0, None, closed="left"), None],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_iter": [Interval(Integral, 1, MOST_ITERATIONS, closed="both")],
+        "n_chains": [Interval(Integral, 1, MOST_CHAINS, closed="both")],
         "split_scale": [Interval(Real, 0, 0.5, closed="right")],
         "walk_scale": [Interval(Real, 0, None, closed="neither")],
         "box_margin": [Interval(Real, 0, 10, closed="both")],
         "init": [StrOptions({"random", "empty"}), "array-like"],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -179,6 +187,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             so far, or the draws, or during warm-up the states that chains are in. Pressed twice, Ctrl-C raises.
         """
         began = monotonic()
+        check_callback(callback)
         tasks = FitTasks(self, X, y, self._n_planned)
         with as_it_was_if_it_fails(self), single_threaded_blas(), Ticker(draws=bool(self.verbose)) as ticker:
             data = check_data(self, X, y, sample_weight)
@@ -189,6 +198,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                 f"{type(self).__name__} {search.mark}", design, search.n_chains, checkpoint, checkpoint_every, resume
             )
             seeds = seed_sequence(self.random_state).spawn(search.n_chains)
+            n_jobs = None if self.n_jobs is None else min(self.n_jobs, search.n_chains)
             with Reporter(
                 search.n_chains,
                 search.n_iter,
@@ -199,7 +209,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                 ticker=ticker,
             ) as reporter:
                 found = search.run(
-                    seeds, design, n_jobs=self.n_jobs, listener=reporter, checkpointer=checkpointer, resumed=resumed
+                    seeds, design, n_jobs=n_jobs, listener=reporter, checkpointer=checkpointer, resumed=resumed
                 )
             self._single_output = data.single_output
             ending = self._store(data, design, found)
@@ -207,6 +217,25 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         if ending:
             warnings.warn(ending, EarlyEndWarning, stacklevel=4)
         return self
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Find how much of the variance of y is predicted, R^2, where rows without a y do not count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+            1 is perfect, 0 what the mean of y would have.
+        """
+        if sample_weight is not None:
+            sample_weight = read_weights(sample_weight)
+        X, y, sample_weight = without_missing_targets(take_table(X), read_targets(self, y), sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     @property
     @abstractmethod
@@ -298,8 +327,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         """Find the points (k, inputs that vary) of the unit cube that terms start at; None where these are drawn."""
         if isinstance(self.init, str):
             return np.empty((0, int(design.box.varies.sum()))) if self.init == "empty" else None
-        points = np.asarray(self.init, dtype=np.float64)
         n_inputs = len(self._reader.order)
+        what = f"an array of shape (k, {n_inputs}), one row of numbers for each term"
+        points = array_of("init", what, self.init, np.float64)
         if points.ndim != 2 or points.shape[1] != n_inputs:
             raise ValueError(
                 f"init must be an array of shape (k, {n_inputs}), one row for each term. Got shape {points.shape}."

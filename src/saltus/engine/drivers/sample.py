@@ -190,10 +190,8 @@ class Sampler:
         between = settings.steps_between_draws
         n_total = settings.n_total
         every = self.stepper.every(settings.tuning)
-        halts = {*range(between, settings.n_warmup, between), *range(settings.n_warmup, n_total + 1, between)} - {0}
-        rebuilds = set(range(ITERATIONS_BETWEEN_REBUILDS, n_total, ITERATIONS_BETWEEN_REBUILDS))
         n_wanted = 1
-        for stop in sorted(stop for stop in halts | rebuilds if stop > self.done):
+        while (stop := next_stop(self.done, settings.n_warmup, between, n_total)) is not None:
             afresh = True
             while self.done < stop:
                 began, before = perf_counter(), self.done
@@ -203,11 +201,12 @@ class Sampler:
                 n_wanted = next_length(self.done - before, perf_counter() - began, settings.policy.block_seconds)
                 if self.done < stop:
                     yield False
-            if stop in rebuilds:
+            is_rebuild, is_halt = is_rebuilt_at(stop, n_total), is_drawn_at(stop, settings.n_warmup, between)
+            if is_rebuild:
                 set_terms(self.stepper.design, state, terms_as_value(state.terms))
-            if stop in halts and (stop > settings.n_warmup or self.draws or monotonic() >= self.draws_from):
+            if is_halt and (stop > settings.n_warmup or self.draws or monotonic() >= self.draws_from):
                 self.draws.append(self._draw(log_posterior))
-            yield stop in rebuilds
+            yield is_rebuild
             if len(self.draws) == settings.n_draws:
                 return
 
@@ -226,6 +225,26 @@ def make_stepper(design: Design, settings: SamplerSettings) -> Stepper:
     if settings.has_g_prior:
         return GStepper(design, GPrior.of(design, prior.v0, prior.g0, settings.fixed_g))
     return RidgeStepper(design, prior, relative=settings.relative_ridge)
+
+
+def is_rebuilt_at(iteration: int, n_total: int) -> bool:
+    """Say whether the factor is built anew after so many iterations."""
+    return 0 < iteration < n_total and iteration % ITERATIONS_BETWEEN_REBUILDS == 0
+
+
+def is_drawn_at(iteration: int, n_warmup: int, between: int) -> bool:
+    """Say whether a chain may be drawn from there: so many iterations apart, counted anew where the warm-up ends."""
+    return iteration > 0 and (iteration - n_warmup if iteration >= n_warmup else iteration) % between == 0
+
+
+def next_stop(done: int, n_warmup: int, between: int, n_total: int) -> int | None:
+    """Find where a chain may be drawn from next, or has its factor built anew; None at the end. O(1)."""
+    origin = n_warmup if done >= n_warmup else 0
+    halt = origin + between * ((done - origin) // between + 1)
+    if done < n_warmup:
+        halt = min(halt, n_warmup)
+    rebuild = ITERATIONS_BETWEEN_REBUILDS * (done // ITERATIONS_BETWEEN_REBUILDS + 1)
+    return min([halt] * (halt <= n_total) + [rebuild] * (rebuild < n_total), default=None)
 
 
 def next_pause(done: int, n_wanted: int, every: Sequence[int]) -> int:
