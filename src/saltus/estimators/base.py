@@ -28,21 +28,14 @@ from saltus.engine.problem.scaling import Box, LinearTerm
 from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
 from saltus.estimators.arguments import MOST_CHAINS, MOST_ITERATIONS, array_of, check_callback
 from saltus.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from saltus.estimators.checks import (
-    TrainingData,
-    check_data,
-    read_targets,
-    read_weights,
-    seed_sequence,
-    without_missing_targets,
-)
+from saltus.estimators.checks import TrainingData, check_data, seed_sequence
 from saltus.estimators.description import DescribedModel
 from saltus.estimators.notes import DataNotes
 from saltus.estimators.progress import Callback, Reporter, Ticker, ToCriterion
 from saltus.families import FAMILIES, Family, FittedMixture, Mixture, UserFamily, resolve_basis
 from saltus.families.inputs import FamilyRows
 from saltus.families.options import NAMES
-from saltus.reading import TableReader, take_table
+from saltus.reading import TableReader
 from saltus.reading.reader import FROM_DTYPE
 
 # The default k_max is this, or what keeps the design's columns at half the rows.
@@ -217,25 +210,6 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         if ending:
             warnings.warn(ending, EarlyEndWarning, stacklevel=4)
         return self
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Find how much of the variance of y is predicted, R^2, where rows without a y do not count.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-            1 is perfect, 0 what the mean of y would have.
-        """
-        if sample_weight is not None:
-            sample_weight = read_weights(sample_weight)
-        X, y, sample_weight = without_missing_targets(take_table(X), read_targets(self, y), sample_weight)
-        return float(super().score(X, y, sample_weight))
 
     @property
     @abstractmethod
