@@ -93,15 +93,16 @@ def check_data(estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayL
     return data
 
 
-@np.errstate(invalid="ignore")  # scikit-learn looks for infinity by a sum, which of two signs is NaN
 def check_columns_and_targets(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats | tuple[Column, ...], Floats]:
     """Check X, numbers (N, u) or the columns of a table that has others too, and y, (N,) or (N, c)."""
     if not (is_table(X) or asks_for_categories(estimator)):
         options = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2, **READ}
-        inputs, outputs = validate_data(estimator, X, y, **options)
+        with np.errstate(invalid="ignore"):  # scikit-learn looks for infinity by a sum, which of two signs is NaN
+            inputs, outputs = validate_data(estimator, X, y, **options)
         return inputs, np.asarray(outputs, dtype=np.float64)
     columns = _check_table(estimator, X, fewest_rows=2, reset=True)
-    outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
+    with np.errstate(invalid="ignore"):
+        outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     check_consistent_length(columns[0].values, outputs)
     return columns, outputs
 
@@ -242,7 +243,7 @@ def _count_rows(n: int) -> str:
 
 
 def without_missing_targets(
-    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, stacklevel: int = 6
 ) -> tuple[ArrayLike, ArrayLike, ArrayLike | None]:
     """Leave out the rows whose target is missing, and say so."""
     try:
@@ -258,20 +259,20 @@ def without_missing_targets(
     warnings.warn(
         f"The target is missing in {is_missing.sum()} of {len(target)} rows, which are left out of the fit.",
         MissingTargetWarning,
-        stacklevel=6,
+        stacklevel=stacklevel,
     )
     weight = None if sample_weight is None else _safe_indexing(np.asarray(sample_weight), kept)
     rows = X.take(kept) if isinstance(X, ColumnTable) else _safe_indexing(X, kept)
     return rows, _safe_indexing(y, kept), weight
 
 
-@np.errstate(invalid="ignore")
 def check_inputs(estimator: Any, X: ArrayLike) -> Floats:
     """Check what `predict` was given, and read it as `fit` did: (N, d), numbers and codes of levels."""
     reader: TableReader = estimator._reader
     X = take_table(X)
     if reader.takes_numbers and not is_table(X):
-        return reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
+        with np.errstate(invalid="ignore"):
+            return reader.read_numbers(validate_data(estimator, X, reset=False, **READ))
     columns = _check_table(estimator, X, fewest_rows=1, reset=False)
     _refuse_infinity(reader, columns)
     for name, (n, example) in reader.unreadable(columns).items():

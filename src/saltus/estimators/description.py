@@ -52,7 +52,8 @@ class DescribedModel(FittedModel, BaseEstimator):
         """
         if sample_weight is not None:
             sample_weight = read_weights(sample_weight)
-        X, y, sample_weight = without_missing_targets(take_table(X), read_targets(self, y), sample_weight)
+        y = read_targets(self, y)
+        X, y, sample_weight = without_missing_targets(take_table(X), y, sample_weight, stacklevel=3)
         return float(super().score(X, y, sample_weight))
 
     def formula(self) -> "Formula":
