@@ -84,7 +84,7 @@ class Table:
         if self.share_missing > 0:
             is_gap = rng.random(n) < self.share_missing
             column = column.copy()
-            column[is_gap] = {"f": np.nan, "O": None, "M": np.datetime64("NaT")}[column.dtype.kind]
+            column[is_gap] = {"f": np.nan, "O": None, "M": np.datetime64("NaT", "us")}[column.dtype.kind]
         return column
 
     def _outputs(self, rng, columns):
