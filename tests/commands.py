@@ -34,7 +34,7 @@ def wing(n_rows=60, seed=0):
 
 
 def write_rows(path, rows, header=HEADER):
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
     return path
 

@@ -18,7 +18,7 @@ ABOVE = ("engine", "storage", "onnx", "inspection", "plots", "report")
 
 
 def test_every_file_is_met_once_on_the_walk():
-    page = (ROOT / "docs" / "architecture.md").read_text()
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     walk = page.partition("## The walk of a row")[2].partition("## Where would it go?")[0]
     met = Counter(re.findall(r"`([\w/]+\.py)`", walk))
     there = {path.relative_to(SOURCE).as_posix() for path in FILES}
@@ -32,7 +32,7 @@ def test_nothing_outside_families_knows_what_is_radial():
         f"{path.relative_to(SOURCE)}:{number}"
         for path in FILES
         if path.relative_to(SOURCE).parts[0] in ABOVE
-        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
         if RADIAL_WORDS.search(line)
     ]
     assert knowing == []
@@ -40,14 +40,14 @@ def test_nothing_outside_families_knows_what_is_radial():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_files_are_short_or_say_why_not(path):
-    lines = path.read_text().splitlines()
+    lines = path.read_text("utf-8").splitlines()
     assert len(lines) <= MOST_LINES or "lines" in lines[0]
 
 
 def test_classes_are_small_or_say_why_not():
     large = {}
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef):
                 n_methods = sum(isinstance(each, ast.FunctionDef) for each in node.body)
                 if n_methods > MOST_METHODS and "methods" not in (ast.get_docstring(node) or "").partition("\n")[0]:
@@ -81,7 +81,9 @@ def test_layers_point_down():
         own = level_of("saltus." + ".".join(path.relative_to(SOURCE).with_suffix("").parts))
         if own < 0:
             continue
-        for node in ast.parse(path.read_text()).body:  # what is imported inside functions is imported when called
+        for node in ast.parse(
+            path.read_text("utf-8")
+        ).body:  # what is imported inside functions is imported when called
             if (
                 isinstance(node, ast.ImportFrom)
                 and (node.module or "").startswith("saltus.")

@@ -227,11 +227,11 @@ def test_a_failing_peer_is_named_in_the_table(finished):
     assert "| gp:nonsense=1 | failed | TypeError" in text
     assert "| krg | missing | there is no module no_such_package" in text
     assert "0 of 1" in text
-    assert (finished / "table.md").read_text() == text
+    assert (finished / "table.md").read_text("utf-8") == text
 
 
 def test_an_interrupted_run_goes_on_where_it_was(finished, tmp_path):
-    lines = (finished / "results.jsonl").read_text().splitlines()
+    lines = (finished / "results.jsonl").read_text("utf-8").splitlines()
     good = next(line for line in lines if json.loads(line)["status"] == "ok")
     path = tmp_path / "results.jsonl"
     path.write_text(good + "\n" + good.replace('"seed": 0', '"seed": 1')[:200])  # the second line was cut off
@@ -274,7 +274,7 @@ def test_too_little_memory_is_called_that():
 def test_the_page_names_what_was_not_measured(finished, tmp_path):
     records = list(Journal.open(finished / "results.jsonl").records.values())
     write_page(records, tmp_path / "compare.md", "command", "gp", Path("no engines"))
-    text = (tmp_path / "compare.md").read_text()
+    text = (tmp_path / "compare.md").read_text("utf-8")
     assert "| AnnealedRegressor, error / Gaussian process, noisy | 0.8 | not measured |" in text
     assert "## Real" in text
     assert (tmp_path / "images" / "compare_real_cpu.png").exists()

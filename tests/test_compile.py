@@ -1,6 +1,7 @@
 """How kernels are compiled: by a child, by plain numba, not at all; and what is said about it."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from saltus import _compile
 from saltus._compile import COMPILING
 from saltus.estimators.progress import Reporter
 from tests.commands import QUICK_FIT, run, wing, write_rows
+from tests.scripts import needs_posix, run_script
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -288,3 +290,64 @@ def test_a_family_that_is_not_in_use_is_not_compiled(tmp_path):
     (tmp_path / "families.py").write_text(FAMILIES)
     assert run_python(tmp_path, USE) == "1.0\n3.0\nrun add add_one run add add_other\n"
     assert run_python(tmp_path, USE) == "1.0\n3.0\n\n"  # both from disk
+
+
+INTERRUPTED_WHILE_COMPILING = """
+import os
+import numpy as np
+from saltus import AnnealedRegressor, _compile
+X = np.random.default_rng(0).random((40, 2))
+with _compile.when_compiling(lambda: print("compiling", flush=True)):
+    try:
+        AnnealedRegressor("gaussian", n_iter=100, random_state=0).fit(X, X[:, 0] ** 2)
+    except KeyboardInterrupt as interrupt:
+        print(interrupt, "Still compiling:", _compile.is_compiling(), flush=True)
+        os._exit(0)
+"""
+
+
+@needs_posix
+def test_ctrl_c_while_compiling_is_heard_at_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with run_script(INTERRUPTED_WHILE_COMPILING) as process:
+        assert process.stdout.readline() == "compiling\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert out == "There is no model yet: this fit was still being compiled. Still compiling: True\n", err
+
+
+@needs_posix
+def test_a_command_ends_though_something_is_being_compiled(tmp_path):
+    table = write_rows(tmp_path / "wing.csv", wing())
+    arguments = ["fit", str(table), "--target", "lift", "--metric", "standardized", *QUICK_FIT]
+    with subprocess.Popen(
+        [sys.executable, "-m", "saltus", *arguments],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        while COMPILING not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "saltus: interrupted. There is no model yet" in err
+    assert not list(tmp_path.glob("cache/**/*run_block*.nbc")), "it waited for the compilation"
+
+
+def test_an_error_while_compiling_reaches_the_caller(folder):
+    code = """
+from saltus._jit import entry_point
+@entry_point
+def wrong(x):
+    return x + "text"
+try:
+    wrong(1.0)
+except Exception as error:
+    print(type(error).__name__)
+"""
+    (folder / "wrong.py").write_text(code)
+    assert run_python(folder, "import wrong") == "TypingError\n"

@@ -35,7 +35,7 @@ SHORT = {"gaussian_process": {"sizes": (40, 60), "seeds": (0,)}}
 
 
 def blocks(page):
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    return re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
@@ -52,12 +52,12 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
 
 def test_the_readme_carries_the_lines_to_paste():
-    lines = (ROOT / "README.md").read_text()
+    lines = (ROOT / "README.md").read_text("utf-8")
     assert re.search(r"<!-- demo -->\n```bash\npython3 -m venv .*saltus demo\n```", lines)
     assert re.search(r"<!-- test -->\n```bash\npython3 -m venv .*pytest.*\n```", lines)
 
@@ -81,7 +81,7 @@ def test_examples_draw_their_picture(example, tmp_path):
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_the_gallery_has_every_example(example):
-    gallery = (ROOT / "docs" / "gallery.md").read_text()
+    gallery = (ROOT / "docs" / "gallery.md").read_text("utf-8")
     assert f"](images/{example.stem}.png)" in gallery
     assert f"{{literalinclude}} ../examples/{example.name}" in gallery
 
@@ -111,7 +111,7 @@ def test_the_readme_shows_its_picture_in_the_dark():
 
 
 def test_the_reference_has_every_public_name():
-    reference = (ROOT / "docs" / "api.rst").read_text()
+    reference = (ROOT / "docs" / "api.rst").read_text("utf-8")
     public = {f"saltus.{name}" for name in saltus.__all__ if name != "__version__"}
     public |= {f"saltus.plots.{name}" for name in saltus.plots.__all__}
     public |= {f"saltus.testing.{name}" for name in saltus.testing.__all__}
@@ -120,7 +120,7 @@ def test_the_reference_has_every_public_name():
 
 
 def test_every_method_is_in_the_reference():
-    reference = (ROOT / "docs" / "api.rst").read_text()
+    reference = (ROOT / "docs" / "api.rst").read_text("utf-8")
     for kind in (saltus.AnnealedRegressor, saltus.BayesianRegressor):
         listed = re.search(rf"autoclass:: saltus\.{kind.__name__}\n   :members: (.*)$", reference, re.MULTILINE)
         ours = {
@@ -134,9 +134,9 @@ def test_every_method_is_in_the_reference():
 
 
 def test_promises_are_tested():
-    promised = re.findall(r"`(test_\w+)` in `(\S+\.py)`", (ROOT / "docs" / "promises.md").read_text())
+    promised = re.findall(r"`(test_\w+)` in `(\S+\.py)`", (ROOT / "docs" / "promises.md").read_text("utf-8"))
     assert len(promised) > 50
     for path in {path for _, path in promised}:
-        tree = ast.parse((ROOT / "tests" / path).read_text())
+        tree = ast.parse((ROOT / "tests" / path).read_text("utf-8"))
         defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
         assert {name for name, other in promised if other == path} <= defined, path

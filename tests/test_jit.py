@@ -62,7 +62,7 @@ def test_every_file_with_kernels_in_it_is_hashed():
     with_kernels = [
         path.relative_to(PACKAGE)
         for path in PACKAGE.rglob("*.py")
-        if any(line.strip().startswith(makers) for line in path.read_text().splitlines())
+        if any(line.strip().startswith(makers) for line in path.read_text("utf-8").splitlines())
     ]
     assert len(with_kernels) > 10
     for path in with_kernels:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from saltus.storage.container import FileError
     from saltus.storage.files import load
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "AnnealedRegressor",

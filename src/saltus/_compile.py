@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import update_wrapper
 from importlib import import_module
-from threading import Lock
+from threading import Event, Lock, Thread, current_thread, main_thread
+from time import monotonic
 from typing import Any
 
 from numba import typeof
@@ -41,6 +42,9 @@ CHILD = "SALTUS_COMPILES_FOR_ANOTHER"
 # A child that takes longer than this is not waited for.
 LONGEST_WAIT = 120.0
 
+# The main thread hears of Ctrl-C so often while it waits, where the system does not wake it.
+SECONDS_BETWEEN_LOOKS = 0.1
+
 # What a child runs: on the parent's path, which may not be the one it would have.
 PROGRAM = """
 import pickle, sys
@@ -52,6 +56,10 @@ compile_for_parent()
 COMPILING = "Compiling, which takes some seconds. Later fits on this machine start at once."
 
 _listeners: list[Callable[[], object]] = []
+
+# What compiles for the main thread.
+_helpers: set[Thread] = set()
+_waits: list[bool] = []  # one for each time that the main thread waits
 
 # All there are, in modules that have been imported.
 ENTRY_POINTS: list["EntryPoint"] = []
@@ -77,6 +85,63 @@ def when_compiling(tell: Callable[[], object]) -> Iterator[None]:
         _listeners.remove(tell_once)
 
 
+def main_thread_waits() -> bool:
+    """Say whether the main thread waits until something is compiled."""
+    return bool(_waits)
+
+
+def is_compiling() -> bool:
+    """Say whether something is being compiled that the main thread waited for, even if it does no longer."""
+    return any(helper.is_alive() for helper in _helpers)
+
+
+@contextmanager
+def _waiting() -> Iterator[None]:
+    is_main = current_thread() is main_thread()
+    if is_main:
+        _waits.append(True)
+    try:
+        yield
+    finally:
+        if is_main:
+            _waits.pop()
+
+
+def beside_main_thread(compile_it: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function that compiles run on another thread if the main one calls it, which can then hear Ctrl-C.
+
+    On the main thread Ctrl-C would be heard when LLVM is done, after seconds. A compilation that nobody waits for any
+    more runs to its end, and is on disk for the next fit.
+    """
+
+    def compile_beside(*arguments: Any) -> Any:
+        if current_thread() is not main_thread():
+            return compile_it(*arguments)
+        found: dict[str, Any] = {}
+        is_done = Event()
+
+        def run() -> None:
+            try:
+                found["made"] = compile_it(*arguments)
+            except BaseException as error:
+                found["error"] = error
+            finally:
+                is_done.set()
+
+        helper = Thread(target=run, name="saltus compiles")
+        _helpers.difference_update([old for old in _helpers if not old.is_alive()])
+        _helpers.add(helper)
+        with _waiting():
+            helper.start()
+            while not is_done.wait(SECONDS_BETWEEN_LOOKS):
+                pass
+        if "error" in found:
+            raise found["error"]
+        return found["made"]
+
+    return compile_beside
+
+
 class _Listener(Listener):  # type: ignore[misc]
     """Hears of what numba compiles in this process."""
 
@@ -95,6 +160,7 @@ class EntryPoint:
     def __init__(self, dispatcher: Any) -> None:
         update_wrapper(self, dispatcher.py_func)
         self.dispatcher = dispatcher
+        dispatcher.compile = beside_main_thread(dispatcher.compile)
         keep_on_disk(dispatcher)
         self._lock = Lock()
         self._prepared: set[tuple[Any, ...]] = set()
@@ -150,10 +216,12 @@ class EntryPoint:
         return str(self.dispatcher.stats.cache_path)
 
     def _wait(self) -> None:
-        with self._lock:
+        with self._lock, _waiting():
             while self._children:
-                with suppress(subprocess.TimeoutExpired):
-                    self._children[-1].wait(LONGEST_WAIT)
+                until = monotonic() + LONGEST_WAIT
+                while self._children[-1].poll() is None and monotonic() < until:
+                    with suppress(subprocess.TimeoutExpired):
+                        self._children[-1].wait(SECONDS_BETWEEN_LOOKS)
                 self._children.pop()
 
     def _name(self) -> str:

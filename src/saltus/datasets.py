@@ -40,6 +40,8 @@ def make_robot_arm(
     Y : ndarray of shape (n_samples, 2)
         Positions, with noise.
     """
+    if not isinstance(n_samples, int | np.integer) or n_samples < 0:
+        raise ValueError(f"n_samples must be a whole number, 0 or more. Got {n_samples!r}.")
     rng = check_random_state(random_state)
     x1 = rng.uniform(0.453, 1.932, n_samples) * rng.choice([-1.0, 1.0], n_samples)
     x2 = rng.uniform(0.534, 3.142, n_samples)

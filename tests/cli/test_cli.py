@@ -27,7 +27,7 @@ def numbers_of_wing(n_rows=60, seed=0):
 
 
 def test_fit_says_what_it_takes_and_what_it_leaves_out(folder):
-    out = (folder / "out.txt").read_text()
+    out = (folder / "out.txt").read_text("utf-8")
     for text in (
         "60 rows, 8 columns",
         "lift from 2 inputs: angle and load.",
@@ -43,8 +43,8 @@ def test_fit_says_what_it_takes_and_what_it_leaves_out(folder):
 
 
 def test_fit_shows_progress_and_ends_with_a_summary(folder):
-    assert "100%" in (folder / "err.txt").read_text()
-    out = (folder / "out.txt").read_text()
+    assert "100%" in (folder / "err.txt").read_text("utf-8")
+    out = (folder / "out.txt").read_text("utf-8")
     assert str(saltus.load(folder / "wing.saltus").summary()) in out
     assert f"The model, fitted to 48 rows: {folder / 'wing.saltus'}" in out
 
@@ -59,7 +59,7 @@ def test_scores_are_those_of_rows_that_were_and_were_not_fitted(folder):
     for name, rows in (("fitted", table[~held_out]), ("held out", table[held_out])):
         error = rows[:, 2] - model.predict(rows[:, :2])
         line = rf"{name} +{len(rows)} +lift +{1 - np.mean(error**2) / rows[:, 2].var():.4f} +(\S+)\n"
-        rmse = re.search(line, (folder / "out.txt").read_text())[1]
+        rmse = re.search(line, (folder / "out.txt").read_text("utf-8"))[1]
         assert float(rmse) == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-3)
 
 
@@ -72,7 +72,7 @@ def test_the_model_knows_its_columns_and_not_how_it_was_watched(folder):
 
 
 def test_the_report_says_what_was_left_out(folder):
-    page = (folder / "wing.html").read_text()
+    page = (folder / "wing.html").read_text("utf-8")
     assert "held-out rows (12)" in page
     assert "rows of the fit (48)" in page
     assert "Left out: constant (it is 7 in every row)." in page
@@ -84,13 +84,13 @@ def test_a_bayesian_fit_takes_several_targets(folder):
     assert isinstance(model, BayesianRegressor)
     assert model.data_notes_.output_names == ("drag", "lift")
     assert model.basis == "auto"
-    out = (folder / "bayes_out.txt").read_text()
+    out = (folder / "bayes_out.txt").read_text("utf-8")
     assert "The model is fitted to all 60 rows; none are held out" in out
     assert "in 90 % band" in out
 
 
 def test_warnings_are_sentences(folder):
-    err = (folder / "bayes_err.txt").read_text()
+    err = (folder / "bayes_err.txt").read_text("utf-8")
     assert "\nWarning: The chains have not converged, see Convergence below. A longer fit may help: --iter" in err
     assert err.count("Warning") == 1
     assert "ConvergenceWarning" not in err
@@ -260,7 +260,7 @@ def test_predict_lines_up_with_the_rows(folder, tmp_path):
     assert code == 0
     assert "Not used by the model: note." in err
     assert "missing or infinite in 2 of 20 rows, which are predicted all the same: angle (1) and load (1)." in err
-    header, *cells = read_rows((tmp_path / "out.csv").read_text())
+    header, *cells = read_rows((tmp_path / "out.csv").read_text("utf-8"))
     assert header == ["lift"]
     model = saltus.load(folder / "wing.saltus")
     del model.feature_names_in_  # X has none
@@ -338,7 +338,7 @@ def test_report_scores_the_rows_it_is_given(folder, tmp_path):
     code, _, err = run("report", folder / "wing.saltus", folder / "wing.csv", "-o", tmp_path / "r.html", "--title", "W")
     assert code == 0
     assert f"Rows from {folder / 'wing.csv'}: 60." in err
-    page = (tmp_path / "r.html").read_text()
+    page = (tmp_path / "r.html").read_text("utf-8")
     assert "rows given (60)" in page
     assert "<title>W" in page
 
@@ -354,7 +354,7 @@ def test_report_does_without_outputs(folder, tmp_path):
 def test_report_does_without_rows(folder, tmp_path):
     code, _, err = run("report", folder / "wing.saltus", "-o", tmp_path / "r.html")
     assert (code, err) == (0, f"The report: {tmp_path / 'r.html'}\n")
-    assert "rows given" not in (tmp_path / "r.html").read_text()
+    assert "rows given" not in (tmp_path / "r.html").read_text("utf-8")
 
 
 def test_export_writes_an_onnx_model(folder, tmp_path):
@@ -394,7 +394,7 @@ def test_a_time_limit_in_warm_up_is_said(folder, tmp_path):
 
 
 def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
 
 
 def run_commands_of(page):
@@ -420,4 +420,4 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     write_rows(Path("new.csv"), [[1], [2]], ["x"])
     assert run_commands_of("README.md") == 2
     assert Path("report.html").exists()
-    assert Path("predictions.csv").read_text().startswith("y\n")
+    assert Path("predictions.csv").read_text("utf-8").startswith("y\n")

@@ -58,7 +58,7 @@ def test_nothing_is_overwritten_and_that_is_known_before_the_work_begins(folder,
     assert code == 2
     option = arguments[arguments.index("taken") - 1]
     assert f"taken exists. Give another name with {option}, or replace it with --force." in err
-    assert (tmp_path / "taken").read_text() == "precious"
+    assert (tmp_path / "taken").read_text("utf-8") == "precious"
 
 
 def test_a_folder_that_cannot_be_written_is_named_before_the_work_begins(folder, tmp_path, monkeypatch):
@@ -84,7 +84,7 @@ def test_force_replaces_the_output_and_never_the_input(folder, tmp_path):
     assert data.read_bytes() == before
     (tmp_path / "out.csv").write_text("old")
     assert run("predict", folder / "wing.saltus", data, "-o", tmp_path / "out.csv", "--force")[0] == 0
-    assert (tmp_path / "out.csv").read_text().startswith("lift\n")
+    assert (tmp_path / "out.csv").read_text("utf-8").startswith("lift\n")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_file_is_written_whole_or_not_at_all(folder, tmp_path, monkeypatch, ar
         code, _, err = run(*given, "--force")
     assert code == 1
     assert "the disk is full" in err
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(taken.name, "precious")]
+    assert [(path.name, path.read_text("utf-8")) for path in tmp_path.iterdir()] == [(taken.name, "precious")]
 
 
 def test_a_file_that_appears_during_the_fit_stays(folder, tmp_path, monkeypatch):
@@ -126,7 +126,7 @@ def test_a_file_that_appears_during_the_fit_stays(folder, tmp_path, monkeypatch)
     code, out, err = run("fit", folder / "wing.csv", "--target", "lift", "-o", model, *QUICK_FIT)
     assert code == 0
     assert "was written by someone else meanwhile, and stays" in err
-    assert model.read_text() == "precious"
+    assert model.read_text("utf-8") == "precious"
     assert "m-2.saltus" in out
     saltus.load(tmp_path / "m-2.saltus")
 
@@ -323,3 +323,23 @@ def test_an_option_of_another_family_is_refused(tmp_path):
     code, _, err = run("fit", table, "--target", "lift", "--basis", "hinges", "--metric", "euclidean", *QUICK_FIT)
     assert code == 2
     assert "'hinges' has no option 'metric'. Its options are max_inputs, extrapolate." in err
+
+
+@pytest.mark.parametrize("encoding", [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {}])
+def test_names_that_the_system_cannot_write_end_no_command(tmp_path, encoding):
+    table = write_rows(tmp_path / "t.csv", [[x / 40, x % 7] for x in range(40)], ["Länge", "температура"])
+    model = tmp_path / "m.saltus"
+    assert run("fit", table, "--target", "температура", "-o", model, *QUICK_FIT)[0] == 0
+    for arguments in (["inspect", model], ["predict", model, table]):
+        done = subprocess.run(
+            [sys.executable, "-m", "saltus", *map(str, arguments)],
+            env={**os.environ, **encoding},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "температура" in done.stdout.decode("utf-8")
+    in_ascii = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-m", "saltus", "inspect", str(model)], env=in_ascii, capture_output=True)
+    assert done.returncode == 0
+    assert b"L?nge" in done.stdout

@@ -22,7 +22,7 @@ def test_the_demo_takes_another_name_for_its_picture_rather_than_overwrite(tmp_p
     monkeypatch.chdir(tmp_path)
     (tmp_path / "saltus_demo.png").write_text("precious")
     assert run("demo", *QUICK)[0] == 0
-    assert (tmp_path / "saltus_demo.png").read_text() == "precious"
+    assert (tmp_path / "saltus_demo.png").read_text("utf-8") == "precious"
     assert (tmp_path / "saltus_demo-2.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -59,7 +59,7 @@ def test_demo_takes_data(tmp_path, capsys):
     data = write_csv(tmp_path / "arm.csv")
     assert main(["demo", "--data", str(data), "-o", str(tmp_path / "figure.svg"), *QUICK]) == 0
     assert "arm.csv" in capsys.readouterr().out
-    assert (tmp_path / "figure.svg").read_text().count("<svg") == 1
+    assert (tmp_path / "figure.svg").read_text("utf-8").count("<svg") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Models of fewer terms than the best."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -96,3 +98,19 @@ def test_what_is_not_there():
     assert model.path_ == ()
     with pytest.raises(ValueError, match="too many rows"):
         model.with_terms(1)
+
+
+@pytest.mark.parametrize(
+    ("errors", "per_cent", "wanted"),
+    [
+        ([[0.0], [0.0]], 10.0, 0),  # two rows are fitted exactly, whatever is left out
+        ([[1.0], [0.0]], 10.0, 1),
+        ([[2.0, 1.0], [1.0, 2.0], [1.5, 1.5]], 10.0, 2),  # what suits one output does not suit the other
+        ([[1e200], [1e139]], 1e300, 0),
+        ([], 10.0, 0),
+    ],
+)
+def test_the_smallest_within_a_share_of_the_least(errors, per_cent, wanted):
+    errors = np.array(errors)
+    path = SimpleNamespace(leave_one_out=errors, largest=len(errors) - 1)
+    assert smallest_within(path, per_cent) == wanted

@@ -341,7 +341,7 @@ def test_export_replaces_a_file_only_if_told(annealed, tmp_path):
     path.write_text("precious")
     with pytest.raises(FileExistsError, match="overwrite=True"):
         export_onnx(annealed, path)
-    assert path.read_text() == "precious"
+    assert path.read_text("utf-8") == "precious"
     export_onnx(annealed, path, overwrite=True)
     assert onnx.load(path) == annealed.to_onnx()
 
@@ -351,7 +351,7 @@ def test_a_model_that_is_too_large_is_not_written(annealed, tmp_path, monkeypatc
     (tmp_path / "model.onnx").write_text("precious")
     with pytest.raises(ValueError, match="fewer draws"):
         export_onnx(annealed, tmp_path / "model.onnx", overwrite=True)
-    assert (tmp_path / "model.onnx").read_text() == "precious"
+    assert (tmp_path / "model.onnx").read_text("utf-8") == "precious"
 
 
 def test_bad_requests_are_named(annealed, tmp_path):

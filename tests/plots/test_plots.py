@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
 
 from saltus import AnnealedRegressor, BayesianRegressor, Radial, plots
 from saltus.engine.results.chains import MoveCount
@@ -360,3 +361,15 @@ def test_without_matplotlib_the_error_says_what_to_install(annealed, monkeypatch
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'saltus\[plot\]'"):
         annealed.plot()
+
+
+NEED_NO_ROWS = ("acceptance", "fit", "importance", "overview", "path", "size", "terms", "trace")
+
+
+@pytest.mark.parametrize("name", NEED_NO_ROWS)
+def test_what_is_no_fitted_model_is_refused(name):
+    draw = getattr(plots, f"plot_{name}")
+    with pytest.raises(TypeError, match=r"model must be an AnnealedRegressor or a BayesianRegressor\. Got 5"):
+        draw(5)
+    with pytest.raises(NotFittedError):
+        draw(AnnealedRegressor())

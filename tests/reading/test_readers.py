@@ -283,7 +283,7 @@ def test_dates_say_as_much_as_they_resolve(start, step, n, expected):
 def test_a_missing_date_has_a_weekday_of_its_own_or_the_most_frequent():
     days = np.datetime64("2024-01-01", "us") + np.timedelta64(1, "D") * np.array([0, 2, 2, 9, 10, 11])
     whole, _ = learn(ColumnTable((Column("day", days),)))
-    gappy, X = learn(ColumnTable((Column("day", np.r_[days, np.datetime64("NaT")]),)))
+    gappy, X = learn(ColumnTable((Column("day", np.r_[days, np.datetime64("NaT", "us")]),)))
     assert (whole.levels[-1], gappy.levels[-1]) == (WEEKDAYS, (*WEEKDAYS, MISSING))
     assert X[:, -1].tolist() == [0, 2, 2, 2, 3, 4, 7]
     nothing = (text("day", None, "2024-01-02"),)

@@ -401,7 +401,7 @@ def test_a_report_that_fails_leaves_the_old_one(line, tmp_path):
     path.write_text("the old one")
     with pytest.raises(ValueError, match="y must have 2 columns"):
         model.report(path, X, Y[:, 0])
-    assert path.read_text() == "the old one"
+    assert path.read_text("utf-8") == "the old one"
     assert list(tmp_path.iterdir()) == [path]
 
 

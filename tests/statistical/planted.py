@@ -29,7 +29,7 @@ def worst_t_with_bugs(tmp_path, bugs, script, arguments):
     package = tmp_path / "saltus"
     shutil.copytree(Path(saltus.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     for file, replacements in bugs:
-        source = (package / file).read_text()
+        source = (package / file).read_text("utf-8")
         for text, replacement in replacements:
             assert text in source
             source = source.replace(text, replacement)

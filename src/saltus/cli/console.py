@@ -1,6 +1,7 @@
 """How a command ends: exit codes, and errors and warnings as plain sentences on standard error."""
 
 import argparse
+import io
 import logging
 import os
 import sys
@@ -31,6 +32,7 @@ def note(sentence: str) -> None:
 
 def run_command(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
     """Run a command, and turn what goes wrong into a sentence and an exit code."""
+    write_what_can_be_written(sys.stdout, sys.stderr)
     try:
         with plain_warnings(debug=options.debug):
             code = run(options)
@@ -38,6 +40,7 @@ def run_command(run: Callable[[argparse.Namespace], int], options: argparse.Name
             return code
     except KeyboardInterrupt as interrupt:
         note(f"\nsaltus: interrupted. {interrupt}".rstrip())
+        _leave_what_is_being_compiled()
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has seen enough; without this, Python would complain of it at exit.
@@ -48,6 +51,26 @@ def run_command(run: Callable[[argparse.Namespace], int], options: argparse.Name
             traceback.print_exc()
         note(f"saltus: {_sentence(error)}")
         return BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED
+
+
+def write_what_can_be_written(*streams: TextIO) -> None:
+    """Let no name and no minus sign end a command where the console or the system has another encoding than UTF-8.
+
+    A console gets a question mark for what it cannot show. A file or a pipe gets UTF-8, as files with `-o` do, unless
+    PYTHONIOENCODING asks for another.
+    """
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            is_for_eyes = stream.isatty() or "PYTHONIOENCODING" in os.environ
+            stream.reconfigure(encoding=None if is_for_eyes else "utf-8", errors="replace")
+
+
+def _leave_what_is_being_compiled() -> None:
+    """End the process at once if a compilation is under way, which would keep it for seconds."""
+    compiling = sys.modules.get("saltus._compile")
+    if compiling is not None and compiling.is_compiling():
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)
 
 
 def _sentence(error: Exception) -> str:

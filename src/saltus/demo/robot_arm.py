@@ -83,7 +83,7 @@ def generate(seed: int) -> RobotArm:
 
 def read_csv(path: Path) -> RobotArm:
     """Read columns x1, x2, y1, y2 of a CSV file with a header."""
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         try:
             header = reader.fieldnames or ()

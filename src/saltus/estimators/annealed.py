@@ -23,6 +23,7 @@ from saltus.engine.problem.design import Design
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.results.chains import AnnealResult
 from saltus.engine.results.network import Network
+from saltus.estimators.arguments import MOST_CHAINS, MOST_ITERATIONS, MOST_TERM_COST, check_index
 from saltus.estimators.averaging import combine_networks
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.calibrating import calibrate_search
@@ -195,9 +196,9 @@ class AnnealedRegressor(SearchedModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NetworkRegressor._parameter_constraints,
         "criterion": [StrOptions(set(CRITERIA)), Interval(Real, 0, None, closed="left")],
-        "term_cost": [StrOptions({"auto", "paper", "full"}), Interval(Integral, 1, None, closed="left")],
-        "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "n_chains": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "term_cost": [StrOptions({"auto", "paper", "full"}), Interval(Integral, 1, MOST_TERM_COST, closed="both")],
+        "n_iter": [Interval(Integral, 1, MOST_ITERATIONS, closed="both"), StrOptions({"auto"})],
+        "n_chains": [Interval(Integral, 1, MOST_CHAINS, closed="both"), StrOptions({"auto"})],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "schedule": [StrOptions({"auto", *SCHEDULES}), HasMethods(["temperature"])],
@@ -291,10 +292,9 @@ class AnnealedRegressor(SearchedModel):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
-        if not 0 <= chain < len(self.result_.chains):
-            raise ValueError(f"chain must be between 0 and {len(self.result_.chains) - 1}. Got {chain!r}.")
+        number = check_index("chain", chain, len(self.result_.chains))
         inputs = check_inputs(self, X)
-        for snapshot in self.result_.chains[chain].snapshots:
+        for snapshot in self.result_.chains[number].snapshots:
             yield snapshot.iteration, self._squeeze(snapshot.network.predict(inputs))
 
     _several_variants: ClassVar[bool] = True
@@ -373,9 +373,8 @@ class AnnealedRegressor(SearchedModel):
         return count_chains(design)
 
     def _store(self, data: TrainingData, design: Design, found: Found) -> str:
-        result = found.result
+        result, self._path = found.result, found.path
         self._n_total = found.design.problem.n_total
-        self._path = found.path
         self._keep_result(result, *combine_networks(result, found.design, self.combine))
         if self.parsimony is not None and self._path is not None:
             smaller = model_with_terms(self, smallest_within(self._path, float(self.parsimony)))

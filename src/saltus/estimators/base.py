@@ -25,6 +25,7 @@ from saltus.engine.problem.design import Design, count_distinct_rows, make_desig
 from saltus.engine.problem.problem import Criterion
 from saltus.engine.problem.scaling import Box, LinearTerm
 from saltus.engine.search.policy import DEFAULT_POLICY, SearchPolicy
+from saltus.estimators.arguments import MOST_CHAINS, MOST_ITERATIONS, array_of, check_callback
 from saltus.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from saltus.estimators.checkpointing import CheckpointFiles
 from saltus.estimators.checks import TrainingData, check_data, seed_sequence
@@ -114,14 +115,14 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         "linear": [StrOptions({"auto", "all", "selected", "none"})],
         "categorical_features": ["array-like", StrOptions({FROM_DTYPE}), None],
         "k_max": [Interval(Integral, 0, None, closed="left"), None],
-        "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_iter": [Interval(Integral, 1, MOST_ITERATIONS, closed="both")],
+        "n_chains": [Interval(Integral, 1, MOST_CHAINS, closed="both")],
         "split_scale": [Interval(Real, 0, 0.5, closed="right")],
         "walk_scale": [Interval(Real, 0, None, closed="neither")],
         "box_margin": [Interval(Real, 0, 10, closed="both")],
         "init": [StrOptions({"random", "empty"}), "array-like"],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -177,6 +178,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
             or during the warm-up the present states of the chains. Ctrl-C pressed twice raises KeyboardInterrupt.
         """
         began = monotonic()
+        check_callback(callback)
         files = CheckpointFiles.of(checkpoint, checkpoint_every, resume)
         tasks = FitTasks(self, X, y, self._n_planned)
         with as_it_was_if_it_fails(self), single_threaded_blas(), Ticker(draws=bool(self.verbose)) as ticker:
@@ -188,6 +190,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                 reading.seen, design, f"{type(self).__name__} {search.mark}", search.n_chains, search.check
             )
             seeds = seed_sequence(self.random_state).spawn(search.n_chains)
+            n_jobs = None if self.n_jobs is None else min(self.n_jobs, search.n_chains)
             with Reporter(
                 search.n_chains,
                 search.n_iter,
@@ -198,7 +201,7 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
                 ticker=ticker,
             ) as reporter:
                 found = search.run(
-                    seeds, design, n_jobs=self.n_jobs, listener=reporter, checkpointer=checkpointer, resumed=resumed
+                    seeds, design, n_jobs=n_jobs, listener=reporter, checkpointer=checkpointer, resumed=resumed
                 )
             self._single_output = reading.seen.single_output
             ending = self._store(reading.seen, design, found)
@@ -294,8 +297,9 @@ class NetworkRegressor(CallbackSupportMixin, DescribedModel, MultiOutputMixin, R
         """Find the points (k, inputs that vary) of the unit cube that terms start at; None where these are drawn."""
         if isinstance(self.init, str):
             return np.empty((0, int(design.box.varies.sum()))) if self.init == "empty" else None
-        points = np.asarray(self.init, dtype=np.float64)
         n_inputs = len(self._reader.order)
+        what = f"an array of shape (k, {n_inputs}), one row of numbers for each term"
+        points = array_of("init", what, self.init, np.float64)
         if points.ndim != 2 or points.shape[1] != n_inputs:
             raise ValueError(
                 f"init must be an array of shape (k, {n_inputs}), one row for each term. Got shape {points.shape}."

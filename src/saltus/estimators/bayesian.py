@@ -27,6 +27,14 @@ from saltus.engine.results.left_out import correct_intervals
 from saltus.engine.results.leverages import effective_parameters
 from saltus.engine.results.predictive import Features, Predictive
 from saltus.estimators.annealed import AnnealedRegressor
+from saltus.estimators.arguments import (
+    MOST_CHAINS,
+    MOST_ITERATIONS,
+    MOST_SCALE,
+    MOST_SHAPE,
+    check_count,
+    check_coverage,
+)
 from saltus.estimators.base import NetworkRegressor, Search, describe_early_end
 from saltus.estimators.calibrating import calibrate_sampler
 from saltus.estimators.checks import TrainingData, check_inputs
@@ -140,20 +148,20 @@ class BayesianRegressor(SampledModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NetworkRegressor._parameter_constraints,
-        "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "n_warmup": [Interval(Integral, 0, None, closed="left"), None],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_iter": [Interval(Integral, 1, MOST_ITERATIONS, closed="both"), StrOptions({"auto"})],
+        "n_warmup": [Interval(Integral, 0, MOST_ITERATIONS, closed="both"), None],
+        "n_draws": [Interval(Integral, 1, MOST_ITERATIONS, closed="both")],
+        "n_chains": [Interval(Integral, 1, MOST_CHAINS, closed="both"), StrOptions({"auto"})],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "prior": [StrOptions({"auto", "g", "ridge"})],
-        "g": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "noise_shape": [Interval(Real, 0, None, closed="left")],
-        "noise_scale": [Interval(Real, 0, None, closed="left")],
+        "g": [StrOptions({"auto"}), Interval(Real, 0, MOST_SCALE, closed="right")],
+        "noise_shape": [Interval(Real, 0, MOST_SHAPE, closed="both")],
+        "noise_scale": [Interval(Real, 0, MOST_SCALE, closed="both")],
         "ridge": [StrOptions({"relative", "plain"})],
-        "ridge_shape": [Interval(Real, 0, None, closed="neither")],
-        "ridge_scale": [Interval(Real, 0, None, closed="neither")],
-        "rate_shape": [Interval(Real, 0, None, closed="left")],
-        "rate_rate": [Interval(Real, 0, None, closed="left")],
+        "ridge_shape": [Interval(Real, 0, MOST_SHAPE, closed="right")],
+        "ridge_scale": [Interval(Real, 0, MOST_SCALE, closed="right")],
+        "rate_shape": [Interval(Real, 0, MOST_SHAPE, closed="both")],
+        "rate_rate": [Interval(Real, 0, MOST_SCALE, closed="both")],
     }
 
     def __init__(
@@ -254,8 +262,9 @@ class BayesianRegressor(SampledModel):
         low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         check_is_fitted(self)
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must be between 0 and 1. Got {coverage!r}.")
+        coverage = check_coverage(coverage)
+        if of not in ("y", "function"):
+            raise ValueError(f'of must be "y", for a new y, or "function", for the mean of y. Got {of!r}.')
         inputs = check_inputs(self, X)
         low = np.empty((len(inputs), len(self._predictive.outputs.scale)))
         high = np.empty_like(low)
@@ -279,7 +288,8 @@ class BayesianRegressor(SampledModel):
         y : ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
         """
         check_is_fitted(self)
-        return self._squeeze(self._predictive.sample(rng_of(random_state), check_inputs(self, X), n_samples))
+        n = check_count("n_samples", n_samples)
+        return self._squeeze(self._predictive.sample(rng_of(random_state), check_inputs(self, X), n))
 
     def _has_ridge(self, chooses_inputs: bool) -> bool:
         """Say whether the prior of the coefficients is the hierarchical ridge."""

@@ -21,7 +21,7 @@ from saltus._typing import Bools, Floats, Ints
 from saltus.estimators.notes import ColumnNotes, DataNotes, given_output_names, name_inputs, name_outputs
 from saltus.estimators.unseen import settle_unseen
 from saltus.reading import Column, ColumnTable, TableReader, columns_of, is_table, take_table, unmasked
-from saltus.reading.arrays import READ_BY_COLUMN
+from saltus.reading.arrays import READ_BY_COLUMN, refuse_what_has_no_rows
 from saltus.reading.columns import make_column, quote
 from saltus.reading.forms import find_number_forms
 from saltus.reading.learning import numbers_the_rows
@@ -29,6 +29,9 @@ from saltus.reading.readers import numbers_of
 
 # Squares and products of values within these bounds can be represented.
 SMALLEST_VALUE, LARGEST_VALUE = 1e-140, 1e140
+
+# So many rows can still be counted one by one in 64 bits.
+MOST_ROWS = 1e15
 
 # How scikit-learn reads inputs that are numbers.
 READ = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
@@ -95,10 +98,12 @@ def check_columns_and_targets(estimator: Any, X: ArrayLike, y: ArrayLike) -> tup
     """Check X, numbers (N, u) or the columns of a table that has others too, and y, (N,) or (N, c)."""
     if not (is_table(X) or asks_for_categories(estimator)):
         options = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2, **READ}
-        inputs, outputs = validate_data(estimator, X, y, **options)
+        with np.errstate(invalid="ignore"):  # scikit-learn looks for infinity by a sum, which of two signs is NaN
+            inputs, outputs = validate_data(estimator, X, y, **options)
         return inputs, np.asarray(outputs, dtype=np.float64)
     columns = _check_table(estimator, X, fewest_rows=2, reset=True)
-    outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
+    with np.errstate(invalid="ignore"):
+        outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     check_consistent_length(columns[0].values, outputs)
     return columns, outputs
 
@@ -111,12 +116,16 @@ def read_targets(estimator: Any, y: Any) -> Any:
         )
     if sparse.issparse(y):
         raise TypeError("y is sparse, and has to be dense. Pass y.toarray().")
+    refuse_what_has_no_rows("y", y)
+    if hasattr(y, "columns") and not len(y.columns):
+        raise ValueError("y is a data frame without columns. Give it one for each output.")
     try:
         values = unmasked(y)
     except ValueError:  # lists of different lengths, of which the checks to come have something to say
         return y
     if values.dtype.kind not in READ_BY_COLUMN or values.ndim == 0 or values.size == 0:
-        return values if isinstance(y, np.ma.MaskedArray) else y
+        is_wide = getattr(getattr(y, "dtype", None), "itemsize", 0) > values.dtype.itemsize
+        return values if is_wide or isinstance(y, np.ma.MaskedArray) else y
     columns = [_read_target(column) for column in values.reshape(len(values), -1).T]
     return np.column_stack(columns).reshape(values.shape)
 
@@ -235,7 +244,7 @@ def _count_rows(n: int) -> str:
 
 
 def without_missing_targets(
-    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, stacklevel: int = 6
 ) -> tuple[ArrayLike, ArrayLike, ArrayLike | None]:
     """Leave out the rows whose target is missing, and say so."""
     try:
@@ -251,7 +260,7 @@ def without_missing_targets(
     warnings.warn(
         f"The target is missing in {is_missing.sum()} of {len(target)} rows, which are left out of the fit.",
         MissingTargetWarning,
-        stacklevel=6,
+        stacklevel=stacklevel,
     )
     weight = None if sample_weight is None else _safe_indexing(np.asarray(sample_weight), kept)
     rows = X.take(kept) if isinstance(X, ColumnTable) else _safe_indexing(X, kept)
@@ -276,7 +285,8 @@ def read_inputs(estimator: Any, X: ArrayLike) -> tuple[Floats, tuple[Column, ...
     reader: TableReader = estimator._reader
     X = take_table(X)
     if reader.takes_numbers and not is_table(X):
-        return reader.read_numbers(validate_data(estimator, X, reset=False, **READ)), ()
+        with np.errstate(invalid="ignore"):
+            return reader.read_numbers(validate_data(estimator, X, reset=False, **READ)), ()
     columns = _check_table(estimator, X, fewest_rows=1, reset=False)
     _refuse_infinity(reader, columns)
     return reader.read(columns), columns
@@ -288,10 +298,24 @@ def seed_sequence(random_state: int | np.random.RandomState | None) -> np.random
     return np.random.SeedSequence([int(word) for word in words])
 
 
-def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
+def read_weights(sample_weight: ArrayLike) -> ArrayLike:
+    """Take weights that are numbers, one for each row, or raise."""
     if np.ma.is_masked(sample_weight):
         raise ValueError("sample_weight is masked in some rows. Give every row a weight; 0 leaves a row out.")
-    weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = np.asarray(sample_weight)
+    if weight.dtype.kind in "MmSU":
+        raise ValueError(f"sample_weight must be numbers. Got {quote(str(weight.ravel()[0]))}.")
+    return sample_weight
+
+
+def _check_frequencies(sample_weight: ArrayLike | None, X: Floats) -> Floats:
+    given = None if sample_weight is None else read_weights(sample_weight)
+    weight: Floats = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+    if weight.max(initial=0.0) > MOST_ROWS / len(weight):
+        raise ValueError(
+            f"sample_weight says how often each row counts, and the sum over {len(weight)} rows must not be above "
+            f"{MOST_ROWS:g}. Got a weight of {weight.max():.6g}. Divide all weights by the same number."
+        )
     if weight.sum() < 2:
         raise ValueError(
             f"sample_weight says how often each row counts, and must add up to at least 2. Got a sum of "

@@ -10,13 +10,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from saltus._typing import Floats
-from saltus.estimators.checks import check_inputs
+from saltus.estimators.checks import check_inputs, read_targets, read_weights, without_missing_targets
 from saltus.estimators.fitted import FittedModel
+from saltus.reading import take_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from onnx import ModelProto
 
+    from saltus.inspection.formula import Formula
     from saltus.inspection.summary import Summary
 
 
@@ -33,6 +35,40 @@ class DescribedModel(FittedModel, BaseEstimator):
         """
         check_is_fitted(self)
         return self._summarize()
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Find how much of the variance of y is predicted, R^2, where rows without a y do not count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+            1 is perfect, 0 what the mean of y would have.
+        """
+        if sample_weight is not None:
+            sample_weight = read_weights(sample_weight)
+        y = read_targets(self, y)
+        X, y, sample_weight = without_missing_targets(take_table(X), y, sample_weight, stacklevel=3)
+        return float(super().score(X, y, sample_weight))
+
+    def formula(self) -> "Formula":
+        """Write the network that describes the model as numbers: the best, or that of the most probable draw.
+
+        Returns
+        -------
+        formula : Formula
+            Its `predict` takes what `encode` gives, and is exact also where inputs are far from 0, such as x + 1e12:
+            the fitted attributes, which are in the units of X, have lost digits there.
+        """
+        check_is_fitted(self)
+        from saltus.inspection.formula import Formula
+
+        return Formula.of(self._single_network)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, from which :func:`saltus.load` makes it again.

@@ -14,6 +14,7 @@ from saltus.engine.problem.design import Design
 from saltus.engine.results.chains import Trace
 from saltus.engine.results.network import Network
 from saltus.engine.results.predictive import Predictive
+from saltus.estimators.arguments import check_count
 from saltus.estimators.base import NetworkRegressor
 from saltus.estimators.fitted import Paths
 from saltus.estimators.prior import PriorDraw, draw_prior
@@ -116,9 +117,8 @@ class SampledModel(NetworkRegressor):
             the coefficients of the linear term have a flat prior, so functions are drawn without it: over the rows of X
             they have the mean 0 and, with linear="all", no slope.
         """
-        return draw_prior(
-            self, rng_of(random_state), X, n_draws=n_draws, n_outputs=n_outputs, noise_variance=noise_variance
-        )
+        n = check_count("n_draws", n_draws)
+        return draw_prior(self, rng_of(random_state), X, n_draws=n, n_outputs=n_outputs, noise_variance=noise_variance)
 
     @abstractmethod
     def _prior_settings(self, design: Design) -> SamplerSettings:

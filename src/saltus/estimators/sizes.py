@@ -45,9 +45,16 @@ def sizes_of(path: SizePath, n_total: float) -> tuple[Size, ...]:
 
 
 def smallest_within(path: SizePath, per_cent: float) -> int:
-    """Find the smallest number of terms whose error with rows left out is within so many per cent of the least."""
-    errors = path.leave_one_out / path.leave_one_out.min(axis=0)
-    return int((errors <= 1 + per_cent / 100).all(axis=1).argmax()) if errors.size else 0
+    """Find the smallest number of terms whose error with rows left out is within so many per cent of the least.
+
+    All, where no number is so for every output.
+    """
+    errors = path.leave_one_out
+    if not errors.size:
+        return 0
+    with np.errstate(over="ignore"):
+        within = (errors <= (1 + per_cent / 100) * errors.min(axis=0)).all(axis=1)
+    return int(within.argmax()) if within.any() else path.largest
 
 
 def model_with_terms(model: M, k: int) -> M:

@@ -98,6 +98,10 @@ class TermStack(Protocol):
 class FamilyInspection(Protocol):
     """What summaries, reports, files of draws and pictures ask, in the user's units."""
 
+    @property
+    def can_be_shifted(self) -> bool:
+        """Whether `numbers` are right for inputs that are counted from another origin, with the box that these have."""
+
     def numbers(self, box: UnitBox, terms: TermSet) -> TermNumbers:
         """Write the terms as the numbers of a formula."""
 

@@ -21,9 +21,8 @@ from saltus.families.line_profiles import (
     STEP,
     WAVE,
 )
-from saltus.families.words import InputName, Numbers, PageTerms, finite_or_none, names_of_levels, round_digits
+from saltus.families.words import MINUS, InputName, Numbers, PageTerms, finite_or_none, names_of_levels, round_digits
 
-MINUS = "\N{MINUS SIGN}"
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 

@@ -41,7 +41,8 @@ const columnsOf = {
   },
 };
 
-function predictAt(model, x, profiles) {
+function predictAt(model, given, profiles) {
+  const x = given.map((value, i) => (value === null ? null : value - model.origin[i]));
   const known = x.map((value, i) => (value === null ? model.gaps[i] : value));
   const y = model.intercept.map((constant, c) => model.linear[c].reduce((sum, slope, i) => sum + slope * known[i], constant));
   for (const part of model.parts) {

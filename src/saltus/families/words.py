@@ -7,6 +7,8 @@ import numpy as np
 
 from saltus._typing import Bools, Floats, Ints
 
+MINUS = "\N{MINUS SIGN}"
+
 
 class InputName(str):
     """The name of an input, which knows what the levels of a category are called; a number has none."""

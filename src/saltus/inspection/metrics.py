@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from saltus._thinning import spread_out
 from saltus._typing import Floats
 from saltus.estimators import NetworkRegressor
-from saltus.estimators.checks import check_inputs
+from saltus.estimators.checks import check_inputs, read_targets, without_missing_targets
 from saltus.inspection.document import count
+from saltus.reading import take_table
 
 # Intervals are slow to find: so many rows, evenly spaced, are enough to count those inside.
 MOST_INTERVALS = 2000
@@ -28,9 +29,14 @@ class Score:
 
 
 def check_rows(model: NetworkRegressor, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
-    """Check rows of inputs (N, d) and outputs (N, c) that a model is to be compared with."""
+    """Check rows of inputs (N, d) and outputs (N, c) that a model is to be compared with.
+
+    y is read as `fit` reads it; rows without one are left out.
+    """
+    X, y, _ = without_missing_targets(take_table(X), read_targets(model, y), None)
     inputs = check_inputs(model, X)
-    observed: Floats = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    with np.errstate(invalid="ignore"):
+        observed: Floats = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     check_consistent_length(inputs, observed)
     observed = observed.reshape(len(observed), -1)
     n_outputs = len(model.data_notes_.output_names)

@@ -8,7 +8,17 @@ import numpy as np
 from saltus.engine.results.chains import MoveCount, Trace
 from saltus.estimators import NetworkRegressor
 from saltus.inspection.document import count
-from saltus.plots.style import BLUE, CYCLE, ORANGE, count_along, finish, ink, make_axes, require_matplotlib
+from saltus.plots.style import (
+    BLUE,
+    CYCLE,
+    ORANGE,
+    count_along,
+    finish,
+    ink,
+    make_axes,
+    of_a_fitted_model,
+    require_matplotlib,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +30,7 @@ MOST_POINTS = 1000
 SHARE_BELOW = 0.02
 
 
+@of_a_fitted_model
 def plot_trace(model: NetworkRegressor, quantity: str = "log_posterior", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the path of every chain; for an annealed model, with the temperature of the best.
 
@@ -84,6 +95,7 @@ def _draw_temperature(ax: "Axes", trace: Trace) -> None:
     heat.spines[:].set_visible(False)
 
 
+@of_a_fitted_model
 def plot_acceptance(model: NetworkRegressor, *, ax: "Axes | None" = None) -> "Axes":
     """Draw how often each move was accepted, over all chains.
 

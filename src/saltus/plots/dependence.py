@@ -11,7 +11,7 @@ from saltus.estimators.checks import check_inputs
 from saltus.families.words import names_of_levels
 from saltus.inspection.curves import Curve, average_where_missing, partial_dependence
 from saltus.inspection.findings import find_column
-from saltus.plots.style import BLUE, ORANGE, finish, ink, literal, make_axes
+from saltus.plots.style import BLUE, ORANGE, finish, ink, literal, make_axes, of_a_fitted_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FEW_LEVELS, LONGEST_LEVEL = 6, 14
 
 
+@of_a_fitted_model
 def plot_dependence(
     model: NetworkRegressor,
     feature: int | str,

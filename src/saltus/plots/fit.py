@@ -10,7 +10,7 @@ from saltus._typing import Floats
 from saltus.estimators import NetworkRegressor
 from saltus.inspection.findings import find_column
 from saltus.inspection.metrics import check_rows
-from saltus.plots.style import BLUE, finish, ink, make_axes
+from saltus.plots.style import BLUE, finish, ink, make_axes, of_a_fitted_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ N_POINTS = 200
 MOST_ROWS = 1000
 
 
+@of_a_fitted_model
 def plot_fit(
     model: NetworkRegressor,
     X: ArrayLike | None = None,

@@ -14,7 +14,7 @@ from saltus.families.words import names_of_levels
 from saltus.inspection.findings import find_column
 from saltus.inspection.importance import importance, rank_by_importance
 from saltus.inspection.metrics import check_rows
-from saltus.plots.style import BLUE, CYCLE, finish, ink, literal, make_axes
+from saltus.plots.style import BLUE, CYCLE, finish, ink, literal, make_axes, of_a_fitted_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ N_TYPICAL = 300
 PLACES_ALONG, MOST_LEVELS, MOST_ROWS = 25, 5, 8
 
 
+@of_a_fitted_model
 def plot_importance(
     model: NetworkRegressor, X: ArrayLike | None = None, y: ArrayLike | None = None, *, ax: "Axes | None" = None
 ) -> "Axes":
@@ -73,6 +74,7 @@ def draw_importance(
     return ax
 
 
+@of_a_fitted_model
 def plot_interaction(
     model: NetworkRegressor,
     features: Sequence[int | str],

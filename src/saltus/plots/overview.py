@@ -13,7 +13,7 @@ from saltus.plots.dependence import plot_dependence
 from saltus.plots.fit import plot_fit
 from saltus.plots.importance import draw_importance, places_for_importance
 from saltus.plots.size import plot_size
-from saltus.plots.style import require_matplotlib
+from saltus.plots.style import of_a_fitted_model, require_matplotlib
 from saltus.plots.terms import plot_terms
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ N_COLUMNS = 3
 PANEL_SIZE = (4.2, 3.2)  # inches
 
 
+@of_a_fitted_model
 def plot_overview(
     model: NetworkRegressor, X: ArrayLike | None = None, y: ArrayLike | None = None, *, output: int | str = 0
 ) -> "Figure":

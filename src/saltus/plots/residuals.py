@@ -9,7 +9,7 @@ from saltus._thinning import spread_out
 from saltus.estimators import NetworkRegressor
 from saltus.inspection.findings import find_column
 from saltus.inspection.metrics import check_rows
-from saltus.plots.style import BLUE, finish, ink, make_axes
+from saltus.plots.style import BLUE, finish, ink, make_axes, of_a_fitted_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ MOST_ROWS, MOST_ROWS_OF_INTERVALS = 1000, 400
 COVERAGES = (0.1, 0.25, 0.5, 0.65, 0.8, 0.9, 0.95)
 
 
+@of_a_fitted_model
 def plot_residuals(
     model: NetworkRegressor, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, ax: "Axes | None" = None
 ) -> "Axes":
@@ -47,6 +48,7 @@ def plot_residuals(
     return finish(ax, title=f"Residuals of {name}", xlabel="predicted", ylabel="observed - predicted")
 
 
+@of_a_fitted_model
 def plot_calibration(
     model: NetworkRegressor, X: ArrayLike, y: ArrayLike, *, output: int | str = 0, ax: "Axes | None" = None
 ) -> "Axes":

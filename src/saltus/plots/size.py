@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from saltus.estimators import AnnealedRegressor, BayesianRegressor, NetworkRegressor
 from saltus.inspection.findings import FEW_TERMS, SIZES_BESIDE_BEST, criterion_by_size, criterion_label, nearly_as_good
-from saltus.plots.style import BLUE, GREEN, ORANGE, count_along, finish, make_axes
+from saltus.plots.style import BLUE, GREEN, ORANGE, count_along, finish, make_axes, of_a_fitted_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 HEIGHT, MARGIN = 40.0, 2.0
 
 
+@of_a_fitted_model
 def plot_size(model: NetworkRegressor, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the best criterion value for each number of terms; for a Bayesian model, the posterior of that number.
 
@@ -32,6 +33,7 @@ def plot_size(model: NetworkRegressor, *, ax: "Axes | None" = None) -> "Axes":
     return model._draw_size(ax)
 
 
+@of_a_fitted_model
 def plot_path(model: AnnealedRegressor, *, ax: "Axes | None" = None) -> "Axes":
     """Draw what fewer terms cost: the error of rows left out one by one, for every number of terms of `path_`.
 

@@ -1,13 +1,21 @@
 """What pictures have in common: colours, axes, names."""
 
+from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from sklearn.utils.validation import check_is_fitted
+
+from saltus.estimators import NetworkRegressor
 from saltus.inspection.document import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 BLUE, ORANGE, GREEN, PINK, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9"
@@ -25,6 +33,21 @@ def require_matplotlib(module: str = "figure") -> Any:
         return import_module(f"matplotlib.{module}")
     except ImportError as error:
         raise ImportError("Pictures need matplotlib, which is not installed: pip install 'saltus[plot]'") from error
+
+
+def of_a_fitted_model(draw: Callable[P, R]) -> Callable[P, R]:
+    """Let a function that draws refuse what is no fitted model of this library."""
+
+    @wraps(draw)
+    def check_and_draw(*arguments: P.args, **options: P.kwargs) -> R:
+        model = arguments[0] if arguments else options.get("model")
+        if model is not None and not isinstance(model, NetworkRegressor):
+            raise TypeError(f"model must be an AnnealedRegressor or a BayesianRegressor. Got {model!r}.")
+        if model is not None:
+            check_is_fitted(model)
+        return draw(*arguments, **options)
+
+    return check_and_draw
 
 
 def make_axes(ax: "Axes | None") -> "Axes":

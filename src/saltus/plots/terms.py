@@ -11,7 +11,7 @@ from saltus.engine.results.network import Network
 from saltus.estimators import NetworkRegressor
 from saltus.estimators.checks import check_inputs
 from saltus.inspection.findings import find_column, rank_numbers
-from saltus.plots.style import BLUE, GREEN, ORANGE, finish, ink, legend_below, make_axes
+from saltus.plots.style import BLUE, GREEN, ORANGE, finish, ink, legend_below, make_axes, of_a_fitted_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,7 @@ CONTOUR_POINTS = 40
 SMALLEST_MARK, LARGEST_MARK = 25.0, 160.0
 
 
+@of_a_fitted_model
 def plot_terms(
     model: NetworkRegressor,
     X: ArrayLike | None = None,

@@ -193,12 +193,12 @@ def make_column(name: str, values: NDArray[Any]) -> Column:
         kept = [None if isinstance(value, str) else value for value in kept]
         sorts = {sort for sort in sorts if not issubclass(sort, str)}
     if all(issubclass(sort, timedelta) for sort in sorts):
-        spans = [np.timedelta64("NaT") if value is None else np.timedelta64(value, "us") for value in kept]
+        spans = [np.timedelta64("NaT", "us") if value is None else np.timedelta64(value, "us") for value in kept]
         return Column(name, _seconds(np.array(spans, dtype="timedelta64[us]")))
     if all(issubclass(sort, NUMBERS) for sort in sorts):
         return Column(name, np.array([np.nan if value is None else _number(value) for value in kept], dtype=np.float64))
     if all(issubclass(sort, date | np.datetime64) for sort in sorts):
-        dates = [np.datetime64("NaT") if value is None else _clock(value) for value in kept]
+        dates = [np.datetime64("NaT", "us") if value is None else _clock(value) for value in kept]
         return Column(name, np.array(dates, dtype="datetime64[us]"))
     if all(issubclass(sort, time) for sort in sorts):
         return Column(name, np.array([np.nan if value is None else hours_of(value) for value in kept]))

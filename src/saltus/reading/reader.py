@@ -202,7 +202,10 @@ def find_categories(categorical_features: Any, names: Sequence[str]) -> Bools:
     is_category = np.zeros(len(names), dtype=bool)
     if categorical_features is None or (isinstance(categorical_features, str) and categorical_features == FROM_DTYPE):
         return is_category
-    given = np.asarray(categorical_features)
+    try:
+        given = np.asarray(categorical_features)
+    except ValueError:  # lists of different lengths
+        given = np.empty((0, 0))
     if given.ndim != 1 or given.dtype.kind not in "biuUO":
         raise ValueError(
             f"categorical_features must be 'from_dtype', None, or a list of names or numbers of columns, or of a truth "

@@ -20,6 +20,7 @@ def formula_html(model: NetworkRegressor) -> str:
     """Write the network that describes the model as a formula, with tables of its numbers."""
     network, notes = model._single_network, model.data_notes_
     formula, digits = Formula.of(network), digits_needed(network)
+    inputs = formula.names(notes.input_names)
     linear, number = f".{digits.linear}g", f".{digits.terms}g"
     said = (
         f"{model._which_network()} Numbers have as many digits as it takes to predict to {ROUNDING:g} standard "
@@ -27,26 +28,26 @@ def formula_html(model: NetworkRegressor) -> str:
     )
     paragraphs = [f"<p>{to_html(said)}</p>"]
     for i, output in enumerate(notes.output_names):
-        terms = _linear_terms(notes.input_names, formula.linear[i], linear)
+        terms = _linear_terms(inputs, formula.linear[i], linear)
         terms += formula.terms.sum_html * formula.has_terms
         constant = _signed(formula.intercept[i], linear)
         paragraphs.append(f'<p class="formula"><b>{to_html(output)}</b> ≈ {constant}{terms}</p>')
     has_inputs = bool(formula.linear.any()) or formula.terms.cells_of_inputs() is not None
-    tables = [input_table(formula, notes, linear, number)] if has_inputs else []
+    tables = [input_table(formula, inputs, notes, linear, number)] if has_inputs else []
     if formula.has_terms:
         paragraphs.append(formula.terms.html())
-        of_terms = formula.terms.tables(notes.input_names, notes.output_names, formula.coefficients, number)
+        of_terms = formula.terms.tables(inputs, notes.output_names, formula.coefficients, number)
         tables += [TextTable(*table) for table in of_terms]
     return "\n".join([*paragraphs, *(table.to_html() for table in tables)])
 
 
-def input_table(formula: Formula, notes: DataNotes, linear: str, number: str) -> TextTable:
+def input_table(formula: Formula, inputs: Sequence[str], notes: DataNotes, linear: str, number: str) -> TextTable:
     """List the linear coefficients and what the terms say of each input."""
     columns = [("input", ""), *((f"b for {output}", linear) for output in notes.output_names)]
-    cells: list[Sequence[Cell]] = [notes.input_names, *formula.linear.tolist()]
+    cells: list[Sequence[Cell]] = [inputs, *formula.linear.tolist()]
     caption = "The coefficients b of the linear term."
     of_terms = formula.terms.cells_of_inputs()
-    rows: Sequence[int] = range(len(notes.input_names))
+    rows: Sequence[int] = range(len(inputs))
     if of_terms is not None:
         also, name, values = of_terms
         columns.append((name, number))

@@ -48,7 +48,7 @@ class Collected:
 
     def __init__(self, n_outputs: int, n_inputs: int) -> None:
         self.intercept, self.linear = np.zeros(n_outputs), np.zeros((n_outputs, n_inputs))
-        self.gaps = np.zeros(n_inputs)
+        self.gaps, self.origin = np.zeros(n_inputs), np.zeros(n_inputs)
         self.profiles: dict[str, str] = {}
         self.parts: dict[str, dict[str, Any]] = {}
         self._where: dict[tuple[str, str], int] = {}
@@ -61,7 +61,7 @@ class Collected:
             return False
         self.intercept += weight * formula.intercept
         self.linear += weight * formula.linear
-        self.gaps = formula.at_gaps
+        self.gaps, self.origin = formula.at_gaps, formula.origin  # of all networks the same
         for which, page in pages:
             key = json.dumps(page.heading)
             part = self.parts.setdefault(key, {**page.heading, "columns": [], "coefficients": []})
@@ -84,6 +84,7 @@ class Collected:
             "intercept": self.intercept.tolist(),
             "linear": self.linear.tolist(),
             "gaps": finite_or_none(self.gaps),
+            "origin": self.origin.tolist(),
             "parts": parts,
         }
 

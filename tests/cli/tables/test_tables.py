@@ -1,12 +1,13 @@
 """Tables as people write them."""
 
+import csv
 import sys
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
-from saltus.cli.tables import TableError, parquet, read_table
+from saltus.cli.tables import TableError, delimited, parquet, read_table
 from saltus.reading import TableReader
 
 ROWS = "1,2.5,3\n4,5,6\n7,8e-1,9\n"
@@ -257,3 +258,19 @@ def test_csv_needs_no_other_library(tmp_path, monkeypatch):
     for name in ("pandas", "polars", "pyarrow"):
         monkeypatch.setitem(sys.modules, name, None)
     assert table_of(tmp_path, "a,y\n1,2\n").n_rows == 1
+
+
+def test_cells_may_be_long(tmp_path):
+    before = csv.field_size_limit()
+    table = table_of(tmp_path, f'note,y\n"{"a" * 200_000}",1\nb,2\n')
+    np.testing.assert_array_equal(table.numbers("y"), [1, 2])
+    assert csv.field_size_limit() == before
+
+
+def test_a_cell_without_end_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "LONGEST_CELL", 1000)
+    long = f'"{"a" * 2000}'
+    with pytest.raises(TableError, match=r"first 300 lines: field larger than .* Is a quotation mark missing\?"):
+        table_of(tmp_path, f"note,y\n{long},1\n")
+    with pytest.raises(TableError, match=r"line 402: field larger than .* Is a quotation mark missing\?"):
+        table_of(tmp_path, "note,y\n" + "b,1\n" * 400 + f"{long},1\n")

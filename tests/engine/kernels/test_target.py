@@ -125,7 +125,7 @@ def test_acceptance_is_written_once():
     """No other kernel compares a log uniform, or the logarithm of a random number, with anything."""
     comparing = []
     for path in sorted(Path(saltus.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Compare):
                 text = ast.unparse(node)
                 if "log_uniform" in text or "log(rng.random" in text:

@@ -161,7 +161,7 @@ def test_the_summary_names_what_is_used(model):
 
 def test_the_report_shows_every_term(annealed, data, tmp_path):
     annealed.report(tmp_path / "page.html", *data)
-    html = (tmp_path / "page.html").read_text()
+    html = (tmp_path / "page.html").read_text("utf-8")
     assert "angle" in html
     network = annealed._single_network
     numbers = network.mixture.inspection.numbers(network.box, network.terms)
@@ -172,7 +172,7 @@ def test_the_report_shows_every_term(annealed, data, tmp_path):
 
 def test_a_report_of_a_posterior_can_be_written(bayesian, data, tmp_path):
     bayesian.report(tmp_path / "page.html", *data)
-    assert "angle" in (tmp_path / "page.html").read_text()
+    assert "angle" in (tmp_path / "page.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", BASES)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[3] / "docs" / "your_own_family.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "your_own_family.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import csv
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 SAMPLE = 300  # lines, from which the separator is found out
+LONGEST_CELL = 10_000_000  # characters; a longer one is a quotation mark that is not closed
 BLOCK = 5000  # rows that are read at a time
 
 GRAMMARS = (Grammar(), Grammar(decimal_comma=True))
@@ -54,6 +56,17 @@ class Layout:
     notes: tuple[str, ...]
 
 
+@contextmanager
+def cells_may_be_long() -> Iterator[None]:
+    """Take cells of more than the 131 072 characters that Python's csv module takes, in the whole process meanwhile."""
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+@cells_may_be_long()
 def read_delimited(
     path: Path,
     dialect: Dialect,
@@ -185,7 +198,10 @@ def find_layout(source: str, lines: Sequence[str], dialect: Dialect, wanted: Col
         n_skipped += 1
     sample = lines[n_skipped:]
     separator = separator or _find_separator(sample)
-    rows = [[cell.strip() for cell in row] for row in _cells(iter(sample), separator) if row]
+    try:
+        rows = [[cell.strip() for cell in row] for row in _cells(iter(sample), separator) if row]
+    except csv.Error as error:
+        raise TableError(f"{source}, within its first {SAMPLE} lines: {error}. Is a quotation mark missing?") from error
     notes = []
     commented = [cell.strip() for cell in next(_cells(iter(comments[-1:]), separator), [])]
     if rows and _all_numbers(rows[0]) and len(commented) == len(rows[0]) and not _all_numbers(commented):
@@ -214,7 +230,10 @@ def _find_separator(sample: Sequence[str]) -> str:
     """Choose what makes rows as long as the header; of those, what makes cells numbers; of those, the most columns."""
 
     def merit(separator: str) -> tuple[float, float, int]:
-        header, *rows = [row for row in _cells(iter(sample), separator) if row] or [[]]
+        try:
+            header, *rows = [row for row in _cells(iter(sample), separator) if row] or [[]]
+        except csv.Error:
+            return 0.0, 0.0, 0
         if len(header) < 2:
             return 0.0, 0.0, 0
         as_long = [row for row in rows if len(row) == len(header)]

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from saltus._typing import Floats
 from saltus.engine.drivers.anneal import shares_memory
-from saltus.engine.drivers.blocks import ITERATIONS_BETWEEN_REBUILDS, next_length
+from saltus.engine.drivers.blocks import next_length
 from saltus.engine.drivers.checkpoints import (
     Checkpoint,
     Checkpointer,
@@ -19,6 +19,7 @@ from saltus.engine.drivers.checkpoints import (
     SavedSampler,
 )
 from saltus.engine.drivers.events import Listener, Progress
+from saltus.engine.drivers.halts import is_drawn_at, is_rebuilt_at, next_stop
 from saltus.engine.drivers.monitor import Monitor
 from saltus.engine.drivers.outputs import (
     Posterior,
@@ -219,10 +220,8 @@ class Sampler:
         between = settings.steps_between_draws
         n_total = settings.n_total
         every = self.stepper.every(settings.tuning)
-        halts = {*range(between, settings.n_warmup, between), *range(settings.n_warmup, n_total + 1, between)} - {0}
-        rebuilds = set(range(ITERATIONS_BETWEEN_REBUILDS, n_total, ITERATIONS_BETWEEN_REBUILDS))
         n_wanted = 1
-        for stop in sorted(stop for stop in halts | rebuilds if stop > self.done):
+        while (stop := next_stop(self.done, settings.n_warmup, between, n_total)) is not None:
             afresh = True
             while self.done < stop:
                 began, before = perf_counter(), self.done
@@ -232,12 +231,13 @@ class Sampler:
                 n_wanted = next_length(self.done - before, perf_counter() - began, settings.policy.block_seconds)
                 if self.done < stop:
                     yield False
-            if stop in rebuilds:
+            if is_rebuilt_at(stop, n_total):
                 for rung in self.rungs:
                     set_terms(rung.stepper.design, rung.walk.state, terms_as_value(rung.walk.state.terms))
-            if stop in halts and (stop > settings.n_warmup or self.draws or monotonic() >= self.draws_from):
+            may_draw = stop > settings.n_warmup or self.draws or monotonic() >= self.draws_from
+            if is_drawn_at(stop, settings.n_warmup, between) and may_draw:
                 self.draws.append(self._draw(log_posterior))
-            yield stop in rebuilds
+            yield is_rebuilt_at(stop, n_total)
             if len(self.draws) == settings.n_draws:
                 return
 

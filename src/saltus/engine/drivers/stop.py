@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any, ClassVar, Self
 
 from saltus._blas import single_threaded_blas
+from saltus._compile import main_thread_waits
 
 INTERRUPTED = "Interrupted"
 STOPPED_BY_CALLBACK = "Stopped by the callback"
@@ -129,7 +130,8 @@ class StopSignal:
     def heeding_interrupts(self) -> Iterator[None]:
         """Let Ctrl-C stop the chains instead of raising KeyboardInterrupt, which it does if it comes twice.
 
-        Only where Python would raise it: on the main thread, and if nobody else handles the signal.
+        Only where Python would raise it: on the main thread, and if nobody else handles the signal. While the main
+        thread waits for a compilation and no chain has a result, it raises at once.
         """
         alone = current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if not alone:
@@ -142,6 +144,8 @@ class StopSignal:
             StopSignal._last_interrupt = now
             if again:
                 signal.default_int_handler(number, frame)
+            if self._n_done == 0 and main_thread_waits():
+                raise KeyboardInterrupt("There is no model yet: this fit was still being compiled.")
             self.stop(INTERRUPTED)
 
         signal.signal(signal.SIGINT, handle)

@@ -30,6 +30,11 @@ class MixtureInspection:
         """Whether all terms are radial."""
         return len(self.mixture.members) == 1 and self.mixture.members[0].geometry == RADIAL
 
+    @property
+    def can_be_shifted(self) -> bool:
+        """Whether the numbers of all families are right for inputs that are counted from another origin."""
+        return all(member.inspection.can_be_shifted for member in self.mixture.members)
+
     def numbers(self, box: UnitBox, terms: TermSet) -> TermNumbers:
         """Write the terms as the numbers of a formula."""
         each, owner = self.mixture.each(terms), self.mixture.owners_of_columns(terms)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class ProductInspection:
     """The answers of fitted products, in the user's units."""
 
     family: "FittedProduct"
+
+    can_be_shifted: ClassVar[bool] = True
 
     def numbers(self, box: UnitBox, terms: TermSet) -> LineNumbers:
         """Write the terms as the numbers of a formula."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class RadialInspection:
     """The answers of fitted radial terms, in the user's units."""
 
     family: "FittedRadial"
+
+    can_be_shifted: ClassVar[bool] = True
 
     def metric(self, box: UnitBox, shared: Floats) -> Floats:
         """Find the matrix M (d, d) of r^2 = (x - mu)' M (x - mu)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class RidgeInspection:
     """The answers of fitted ridges, in the user's units."""
 
     family: "FittedRidge"
+
+    can_be_shifted: ClassVar[bool] = True
 
     def numbers(self, box: UnitBox, terms: TermSet) -> LineNumbers:
         """Write the terms as the numbers of a formula."""

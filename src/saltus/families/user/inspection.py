@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class UserInspection:
     """The answers of a fitted family of a user, in the user's units."""
 
     family: "FittedUser"
+
+    can_be_shifted: ClassVar[bool] = False  # its author sees values in the units of the data
 
     def numbers(self, box: UnitBox, terms: TermSet) -> UserNumbers:
         """Write the terms as the numbers of a formula."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class WaveInspection:
     """The answers of fitted waves, in the user's units."""
 
     family: "FittedWave"
+
+    can_be_shifted: ClassVar[bool] = True
 
     def frequencies(self, box: UnitBox, terms: TermSet) -> Floats:
         """Find the frequencies (k, d) along inputs, in cycles for one unit of each; 0 along others."""
