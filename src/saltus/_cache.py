@@ -120,8 +120,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @cached_property
     def _only_read(self) -> list[Any]:
-        """The other places where numba might have kept the code."""
+        """The other places where numba might have kept the code; none where somebody named a folder to be used."""
         own, of = self._impl.locator, (self._py_func, self._py_func.__code__.co_filename)
+        if type(own) is GIVEN:
+            return []
         places = [locator(*of).get_cache_path() for locator in ((GIVEN,) if config.CACHE_DIR else ())]
         places += [locator(*of).get_cache_path() for locator in (BESIDE, OF_USER)]
         stamp = own.get_source_stamp()

@@ -281,8 +281,9 @@ def test_without_a_command_there_is_help():
     assert "a first session:" in err
 
 
-def test_a_folder_is_no_table():
-    assert run("fit", ".", "--target", "y")[2] == "saltus: . is a folder. Give the name of a file in it.\n"
+def test_a_folder_is_no_table(folder, tmp_path):
+    err = run("predict", folder / "wing.saltus", tmp_path)[2]
+    assert err == f"saltus: {tmp_path} is a folder. Give the name of a file in it.\n"
 
 
 def test_help_and_version_import_nothing_heavy():

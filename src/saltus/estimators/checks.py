@@ -235,7 +235,7 @@ def _warn_of_wild_values(reader: TableReader, values: dict[str, Floats]) -> None
                 f"between {np.nanmin(others):g} and {np.nanmax(others):g}. Such a value counts as the nearest of "
                 f"these. If it is a mistake, correct it; if it stands for a missing value, use NaN.",
                 WildValuesWarning,
-                stacklevel=7,
+                stacklevel=8,
             )
 
 
@@ -244,7 +244,7 @@ def _count_rows(n: int) -> str:
 
 
 def without_missing_targets(
-    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, stacklevel: int = 6
+    X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, stacklevel: int = 7
 ) -> tuple[ArrayLike, ArrayLike, ArrayLike | None]:
     """Leave out the rows whose target is missing, and say so."""
     try:

@@ -10,7 +10,7 @@ import pytest
 import saltus
 from saltus import AnnealedRegressor, BayesianRegressor, EarlyEndWarning, FileError, Radial
 from saltus.engine.drivers.checkpoints import fingerprint
-from saltus.engine.drivers.plausible import check_annealed
+from saltus.engine.drivers.plausible import check_annealed, check_sampled
 from saltus.estimators.checks import check_data
 from saltus.storage.checkpoints import read_checkpoint, write_checkpoint
 from tests.equality import same
@@ -117,10 +117,15 @@ def test_a_sampler_with_hotter_copies_goes_on_from_its_checkpoint(data, tmp_path
     design = model._make_design(check_data(model, *data, None))
     strange = dataclasses.replace(begun.hotter[0].terms, family=np.full(len(begun.hotter[0].terms), 7))
     hotter = (dataclasses.replace(begun.hotter[0], terms=strange), *begun.hotter[1:])
+    settings = model._plan(design, 0.0, None).run.keywords["settings"]
+
+    def check(found):
+        check_sampled(found, design, settings)
+
     for chain, fits in [(begun, True), (dataclasses.replace(begun, hotter=hotter), False)]:
         write(path, dataclasses.replace(written[-1], chains=(chain, None)))
         with nullcontext() if fits else pytest.raises(FileError, match="do not fit the data"):
-            read_checkpoint(path, design, written[-1].fingerprint, 2)
+            read_checkpoint(path, design, written[-1].fingerprint, 2, check)
 
 
 def test_a_checkpoint_of_something_else_is_refused(data, tmp_path):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from saltus.engine.drivers.steppers import Stepper, Walk
+from saltus.engine.kernels.target import accept_exchange
 
 # Iterations between two exchanges: as many as between two draws of g, so that blocks end there anyhow.
 STEPS_BETWEEN_EXCHANGES = 200
@@ -62,7 +63,7 @@ def exchange(rungs: Sequence[Rung], log_posteriors: list[float], first: int) -> 
         colder, hotter = rungs[i], rungs[i + 1]
         values = log_posteriors[i], log_posteriors[i + 1]
         log_ratio = log_exchange_ratio((colder.temperature, hotter.temperature), values)
-        if np.log(rng.random()) < log_ratio:
+        if accept_exchange(log_ratio, np.log(rng.random())):
             _exchange_states(colder, hotter)
             log_posteriors[i], log_posteriors[i + 1] = values[1], values[0]
 

@@ -117,3 +117,8 @@ def accept(
         by_kernel = log_uniform < log_ratio + log_green
         return by_kernel and another_log_uniform < (1.0 / temperature - 1.0) * log_ratio
     return log_uniform < log_ratio / temperature + log_green
+
+
+def accept_exchange(log_ratio: float, log_uniform: float) -> bool:
+    """Decide on an exchange of states between two chains, which draws nothing: Metropolis's rule."""
+    return log_uniform < log_ratio

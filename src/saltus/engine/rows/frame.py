@@ -18,7 +18,7 @@ from saltus.families.registry import Families, make_family_work
 from saltus.families.terms import TermSet
 
 # A sheet has so many numbers at most, but a tile of rows at least.
-NUMBERS_A_SHEET = 3_000_000
+NUMBERS_A_SHEET = 1_000_000
 
 
 class Sheet(NamedTuple):
