@@ -60,6 +60,9 @@ _listeners: list[Callable[[], object]] = []
 # What compiles for the main thread.
 _helpers: set[Thread] = set()
 _waits: list[bool] = []  # one for each time that the main thread waits
+_stops: list[Callable[[], bool]] = []  # asked while it waits: whether it should not, with nothing to show yet
+
+NO_MODEL = "There is no model yet: this fit was still being compiled."
 
 # All there are, in modules that have been imported.
 ENTRY_POINTS: list["EntryPoint"] = []
@@ -93,6 +96,21 @@ def main_thread_waits() -> bool:
 def is_compiling() -> bool:
     """Say whether something is being compiled that the main thread waited for, even if it does no longer."""
     return any(helper.is_alive() for helper in _helpers)
+
+
+@contextmanager
+def heeding_stops(should_stop: Callable[[], bool]) -> Iterator[None]:
+    """Let the main thread wait for nothing that is compiled once somebody asked to stop, and there is no model yet."""
+    _stops.append(should_stop)
+    try:
+        yield
+    finally:
+        _stops.remove(should_stop)
+
+
+def _raise_if_stopped() -> None:
+    if current_thread() is main_thread() and any(should_stop() for should_stop in _stops):
+        raise KeyboardInterrupt(NO_MODEL)
 
 
 @contextmanager
@@ -134,7 +152,7 @@ def beside_main_thread(compile_it: Callable[..., Any]) -> Callable[..., Any]:
         with _waiting():
             helper.start()
             while not is_done.wait(SECONDS_BETWEEN_LOOKS):
-                pass
+                _raise_if_stopped()
         if "error" in found:
             raise found["error"]
         return found["made"]
@@ -220,6 +238,7 @@ class EntryPoint:
             while self._children:
                 until = monotonic() + LONGEST_WAIT
                 while self._children[-1].poll() is None and monotonic() < until:
+                    _raise_if_stopped()
                     with suppress(subprocess.TimeoutExpired):
                         self._children[-1].wait(SECONDS_BETWEEN_LOOKS)
                 self._children.pop()

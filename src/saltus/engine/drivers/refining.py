@@ -51,7 +51,7 @@ class ManyRows:
         listener: Listener | None,
     ) -> Found:
         """Refine the best network of each chain, side by side, for as long as there is time."""
-        stop_signal = StopSignal(seconds_left)
+        stop_signal = StopSignal(seconds_left, has_result=True)
         if result.ended_early:
             stop_signal.stop(result.ended_early)
         monitor = Monitor(stop_signal, listener)

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, ClassVar, Self
 
 from saltus._blas import single_threaded_blas
-from saltus._compile import main_thread_waits
+from saltus._compile import NO_MODEL, heeding_stops, main_thread_waits
 
 INTERRUPTED = "Interrupted"
 STOPPED_BY_CALLBACK = "Stopped by the callback"
@@ -53,13 +53,13 @@ class StopSignal:
 
     _last_interrupt: ClassVar[float] = -float("inf")  # when Ctrl-C was pressed last, in any fit
 
-    def __init__(self, max_seconds: float | None = None) -> None:
+    def __init__(self, max_seconds: float | None = None, *, has_result: bool = False) -> None:
         self._process = os.getpid()
         self.deadline = Deadline.after(max_seconds)
         self.stopped_by = ""  # why chains were asked to stop before their time, in words
         self._is_closed = False  # whether no chain may begin any more
         self._n_working = 0
-        self._n_done = 0
+        self._n_done = int(has_result)  # chains with a result
         self._obliged: int | None = None  # the chain that must return a result, where no other has
         self._changed = Condition()
 
@@ -145,11 +145,12 @@ class StopSignal:
             if again:
                 signal.default_int_handler(number, frame)
             if self._n_done == 0 and main_thread_waits():
-                raise KeyboardInterrupt("There is no model yet: this fit was still being compiled.")
+                raise KeyboardInterrupt(NO_MODEL)
             self.stop(INTERRUPTED)
 
         signal.signal(signal.SIGINT, handle)
         try:
-            yield
+            with heeding_stops(lambda: self._n_done == 0 and self.stopped_by == INTERRUPTED):
+                yield
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
