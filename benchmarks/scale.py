@@ -67,6 +67,27 @@ def fit_in_memory(n: int) -> None:
     print(model.result_.status, file=sys.stderr)
 
 
+def draw(lines: np.ndarray, path: Path) -> None:
+    """Draw CPU seconds and errors against the number of rows."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot as plt
+
+    rows, seconds, errors = lines[:, 0], lines[:, 1], lines[:, 2]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    left.loglog(rows, seconds, "o-", label="AnnealedRegressor")
+    left.loglog(rows, seconds[0] * rows / rows[0], ":", color="gray", label="in proportion to the rows")
+    left.set(xlabel="rows", ylabel="CPU seconds", title="A default fit")
+    left.legend()
+    right.loglog(rows, errors, "o-")
+    right.loglog(rows, errors[0] * (rows / rows[0]) ** -0.5, ":", color="gray", label="one over the root of the rows")
+    right.set(xlabel="rows", ylabel="error to the truth", title="Noise of standard deviation 1")
+    right.legend()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
 def generated(n: int, chunk: int):
     """Let dask generate rows, chunk by chunk."""
     from dask import array, delayed
@@ -140,6 +161,7 @@ def main() -> None:
     parser.add_argument("--sections", nargs="+", default=["memory", "folder", "cluster", "killed"])
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--rows", type=int, default=20_000_000, help="of a folder and on a cluster")
+    parser.add_argument("--picture", type=Path, help="where a picture of the section `memory` goes")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -154,8 +176,15 @@ def main() -> None:
     this = [sys.executable, "-m", "benchmarks.scale"]
     if "memory" in options.sections:
         print(f"{'rows':>10} {'CPU s':>8} {'error':>8} {'terms':>6} {'peak + MB':>9}", flush=True)
+        lines = []
         for n in options.sizes:
-            subprocess.run([*this, "--one", str(n)], env=environment, check=True)
+            done = subprocess.run(
+                [*this, "--one", str(n)], env=environment, check=True, stdout=subprocess.PIPE, text=True
+            )
+            print(done.stdout, end="", flush=True)
+            lines.append([float(word) for word in done.stdout.split()])
+        if options.picture is not None:
+            draw(np.array(lines), options.picture)
     if "folder" in options.sections:
         with tempfile.TemporaryDirectory() as folder:
             write_folder(Path(folder), options.rows)
