@@ -20,7 +20,7 @@ from tests.families.user.families import OwnRidge
 # What the data may be too little or too much for.
 DOCUMENTED = re.compile(
     r"squares (overflow|vanish)|Every value of X is missing|No column of X can be used|add up to at least 2"
-    r"|at least one non-zero|contains infinity|Every input is a category|linear='all' is a linear term of numbers"
+    r"|at least one non-zero|contains infinity|Every input is a category|linear='all' needs inputs that are numbers"
     r"|needs at least \d+ distinct rows|Distances .* Rescale X|minimum of 2 is required"
 )
 # Sizes of inputs and outputs.
