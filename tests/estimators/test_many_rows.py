@@ -15,6 +15,8 @@ from tests.policies import with_policy
 FEW = {"most_rows_of_a_search": 900, "rows_of_a_search": 500, "rows_that_nominate": 800, "candidates_an_input": 30}
 QUICK = {"n_iter": 300, "n_chains": 2, "term_cost": 4, "random_state": 0}
 
+GAUSSIAN = pytest.param(Radial("gaussian"), id="gaussian", marks=pytest.mark.slow)  # compiles for long
+
 
 @pytest.fixture(scope="module")
 def data():
@@ -104,7 +106,7 @@ def test_weights_are_counts_of_rows(data, clean):
     assert weighted.data_notes_.total_weight == weight.sum()
 
 
-@pytest.mark.parametrize("basis", [Radial("gaussian"), "sigmoids"], ids=["gaussian", "sigmoids"])
+@pytest.mark.parametrize("basis", [GAUSSIAN, "sigmoids"])
 def test_other_families(data, clean, basis):
     found = fit(*data, basis=basis)
     assert error(found, clean) < 0.6
@@ -130,7 +132,7 @@ def test_gaps_and_categories(data):
     assert np.sqrt(np.mean((found.predict(X) - y) ** 2)) < 1.1
 
 
-@pytest.mark.parametrize("basis", ["hinges", Radial("gaussian")], ids=["hinges", "gaussian"])
+@pytest.mark.parametrize("basis", ["hinges", GAUSSIAN])
 def test_gaps_that_hardly_any_row_has_are_seen(data, basis):
     X, y = data
     X = X.copy()
